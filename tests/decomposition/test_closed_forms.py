@@ -29,7 +29,7 @@ from setloss import (
 from setloss.decomposition.certificate import Certificate, mean_over_subsets
 from setloss.decomposition.feasibility import infeasibility
 from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.decomposition.measure import measure_closed_form, measure_curve, measure_table
+from setloss.decomposition.optimality import measure_closed_form, measure_curve, measure_table
 from setloss.losses import PAPER_CURVES
 from setloss.setfunctions.combinations import Linear, Sum
 from setloss.setfunctions.counts import AxisCurve, Split

@@ -125,6 +125,20 @@ def test_a_table_out_of_range_is_refused_and_the_remedy_works(table):
     assert undecided.optimal is None
 
 
+SATURATING = np.tanh(8 * (np.add.outer(np.arange(11), np.arange(11)) / 10 - 1.2))
+SEVEN_DECADES = np.array(
+    [[0, 0.005, 0.0001, 0], [-2e-5, 4, 0.3, -30], [0.001, 0.1, -0.001, -10], [50, 20, 2, 20]],
+)
+
+
+@pytest.mark.parametrize("table", [SATURATING - SATURATING[0, 0], SEVEN_DECADES])
+def test_tables_in_range_that_were_once_refused(table):
+    """f is straight but for the rounding of l; small values of the optimum of least norm beside large ones."""
+    parts = decompose(SetFunction.from_table(table))
+    assert parts.certificate.holds
+    assert B_D(parts.loss)
+
+
 def test_submodular_tables_and_closed_forms_have_no_range():
     saturating = SetFunction.from_table(-np.expm1(-np.add.outer(np.arange(26.0), np.arange(26.0))))
     assert not decompose(saturating).supermodular.table.any()

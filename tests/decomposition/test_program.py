@@ -17,7 +17,7 @@ from setloss.decomposition.certificate import (
     mean_over_subsets,
 )
 from setloss.decomposition.fixed_point import exact_weights, to_fixed, to_float
-from setloss.decomposition.optimality import free_cells, measure_optimality
+from setloss.decomposition.optimality import free_cells, measure_multipliers
 from setloss.decomposition.program import solve_program
 from setloss.setfunctions.counts import Table
 from setloss.setfunctions.differences import cell_levels, second_difference_matrix
@@ -86,7 +86,7 @@ def is_optimal(measured):
 
 def assert_certified(solution, table):
     """What a solution says of itself is what the judge finds."""
-    measured = measure_optimality(table, solution.supermodular, solution.multipliers, solution.submodular)
+    measured = measure_multipliers(table, solution.supermodular, solution.multipliers, solution.submodular)
     assert measured == solution.measured
     assert measured.feasibility <= 1e-9
     assert measured.column_residual < 1e-9
@@ -242,7 +242,7 @@ def test_judge_sees_small_counts():
     for change in (1e-3, -1e-3):
         wrong = solution.supermodular.copy()
         wrong[1, 1] += change
-        measured = measure_optimality(table, wrong, solution.multipliers)
+        measured = measure_multipliers(table, wrong, solution.multipliers)
         assert measured.dual == pytest.approx(mean(wrong), rel=1e-12)
         assert not is_optimal(measured)
 
@@ -256,20 +256,20 @@ def test_judge_sees_wrong_multipliers():
     for wrong in (0, y[row] * 101 // 100, -y[row]):
         changed = y.copy()
         changed[row] = wrong
-        assert measure_optimality(table, solution.supermodular, changed).column_residual > 1e-3
+        assert measure_multipliers(table, solution.supermodular, changed).column_residual > 1e-3
     slack = second_differences(solution.supermodular) - np.maximum(second_differences(table), 0.0)
     positive = solution.supermodular.ravel()[free_cells(table.shape)]
     for loose in (len(positive) + int(np.argmax(slack)), int(np.argmax(positive))):
         changed = y.copy()
         changed[loose] += 1  # far too little to be seen in a column
-        assert measure_optimality(table, solution.supermodular, changed).column_residual > 1e-3
+        assert measure_multipliers(table, solution.supermodular, changed).column_residual > 1e-3
 
 
 def test_judge_refuses_infeasible_values():
     table = dice(5, 5)
     solution = solve_program(table)
     for wrong in (0 * table, solution.supermodular + 1e-3):
-        assert not is_optimal(measure_optimality(table, wrong, solution.multipliers))
+        assert not is_optimal(measure_multipliers(table, wrong, solution.multipliers))
 
 
 def test_dual_bound_is_a_bound_for_any_multipliers():
@@ -278,7 +278,7 @@ def test_dual_bound_is_a_bound_for_any_multipliers():
     generator = np.random.default_rng(0)
     for _ in range(20):
         y = to_float(solution.multipliers) * generator.uniform(0.5, 2.0, len(solution.multipliers))
-        measured = measure_optimality(table, solution.supermodular, to_fixed(y))
+        measured = measure_multipliers(table, solution.supermodular, to_fixed(y))
         assert measured.dual <= mean(solution.supermodular) * (1 + 1e-12)
 
 
@@ -286,7 +286,7 @@ def test_float_multipliers_suffice_only_for_moderate_weights():
     moderate = rough("uniform", (2,) * 6, 0)
     for (table, solution), enough in (((moderate, solve_program(moderate)), True), (large_and_rough(), False)):
         rounded = to_fixed(to_float(solution.multipliers))
-        assert is_optimal(measure_optimality(table, solution.supermodular, rounded)) is enough
+        assert is_optimal(measure_multipliers(table, solution.supermodular, rounded)) is enough
 
 
 # ---------------------------------------------------------------- refusals

@@ -19,9 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from setloss.decomposition.certificate import Certificate, DecompositionError, Measured, mean_over_subsets
-from setloss.decomposition.closed_forms import split_symmetric
-from setloss.decomposition.lower_bound import feasible_bound, require_memory, require_range, required_curvature
-from setloss.decomposition.measure import EXHAUSTIVE_CELLS, measure_closed_form, measure_curve, measure_table
+from setloss.decomposition.lower_bound import (
+    UPWARD,
+    feasible_bound,
+    require_memory,
+    require_range,
+    required_curvature,
+    split_symmetric,
+)
+from setloss.decomposition.optimality import EXHAUSTIVE_CELLS, measure_closed_form, measure_curve, measure_table
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
@@ -87,12 +93,12 @@ class FamilyDecomposition:
 
     @property
     def submodular(self) -> Family:
-        """F of all sets."""
+        """The submodular part of all sets."""
         return Part(self.loss, "submodular")
 
     @property
     def supermodular(self) -> Family:
-        """G of all sets."""
+        """The supermodular part of all sets."""
         return Part(self.loss, "supermodular")
 
     @property
@@ -199,23 +205,23 @@ def _certify_closed_form(counts: CountFunction, split: Split, rule: str) -> Cert
 def _from_table(table: Array) -> tuple[Split, Callable[[], Certificate]]:
     """The pointwise lower bound where it is feasible, else the linear program."""
     require_memory(table)
-    if not any(block.any() for block in required_curvature(table, noise=table).values()):
+    required = required_curvature(table)
+    if not any(block.any() for block in required.values()):
         split, rule = Split(Table(table), Table(np.zeros_like(table)), "submodular"), "pointwise lower bound"
         return split, partial(_certify_closed_form, split.submodular, split, rule)
-    require_range(table)
+    require_range(table, required)
     parts = feasible_bound(table)
     if parts is not None:
         f, g = parts
-        split = Split(Table(f), Table(g), "the lower bound on every feasible g is feasible")
+        why = "the lower bound on every feasible g is feasible"
+        split = Split(Table(f, {"submodular": True}), Table(g, UPWARD), why)
         return split, partial(_certificate, measure_table(table, g, f, least=g), split, "pointwise lower bound")
     from setloss.decomposition.program import solve_program  # slow to import, and few need the program
 
-    found = solve_program(table)
+    best = solve_program(table)
     why = "multipliers of the second differences prove it optimal in every cell"
-    split = Split(Table(found.submodular), Table(found.supermodular), why)
-    return split, partial(
-        _certificate, found.measured, split, "linear program", found.unique, found.tie_break_residual
-    )
+    split = Split(Table(best.submodular, {"submodular": True}), Table(best.supermodular, UPWARD), why)
+    return split, partial(_certificate, best.measured, split, "linear program", best.unique, best.tie_break_residual)
 
 
 def _certificate(

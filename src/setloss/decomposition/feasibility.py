@@ -26,6 +26,10 @@ from setloss.setfunctions.differences import (
 )
 from setloss.typing import Array
 
+ROUNDING_OF_ROWS = 8 * ROUNDING
+"""Share of max|l| below which a slack of the linear program is rounding: 64 last digits of the largest value of l,
+2e-6 of the smallest number in range."""
+
 
 def infeasibility(
     loss: Array, supermodular: Array, submodular: Array | None = None, rtol: float = FEASIBILITY_TOLERANCE
@@ -57,10 +61,13 @@ def holds_up_to_rounding(loss: Array, supermodular: Array, submodular: Array) ->
 def _bends_of_rest(loss: Array, supermodular: Array, submodular: Array | None) -> Iterator[Inequalities]:
     """``f(A + i + j) - f(A + i) - f(A + j) + f(A) <= 0``, by the gains of f with and without l's modular part.
 
-    D does not see modular terms; a large one must not hide a breach.
+    D does not see modular terms; a large one must not hide a breach. Where f is straight its bends are nothing but
+    what rounding of l and of the rows of the program left.
     """
-    rest = loss - supermodular if submodular is None else submodular
-    sizes = np.maximum(np.abs(loss), np.abs(supermodular)) if submodular is None else np.abs(submodular)
+    if submodular is None:
+        rest, sizes = loss - supermodular, np.maximum(np.abs(loss), np.abs(supermodular))
+    else:
+        rest, sizes = submodular, np.full_like(loss, 2 * ROUNDING_OF_ROWS / ROUNDING * np.max(np.abs(loss)))
     curved = rest - (loss - without_modular_part(loss))
     for b, c in axis_pairs(loss.shape):
         bends = second_difference(rest, b, c)

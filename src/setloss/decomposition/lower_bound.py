@@ -6,7 +6,8 @@ and increments >= 0. Its increment ``d_b(a) = g(a + e_b) - g(a)`` therefore obey
     d_b(a) >= d_b(a - e_c) + r_bc(a - e_c)   for every c,      g(a) >= g(a - e_b) + d_b(a - e_b)   for every b,
 
 and the largest right-hand sides, level by level, bound g from below whatever path one telescopes along. A
-feasible function that meets a pointwise lower bound is the minimiser, and the only one.
+feasible function that meets a pointwise lower bound is the minimiser, and the only one. Of one group the bound is
+always feasible: ``g'' = max(0, l'')``, in O(p).
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from numpy.typing import NDArray
 
 from setloss.decomposition.certificate import TableRangeError
 from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
-from setloss.setfunctions.counts import TableTooLargeError
+from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, TableTooLargeError
 from setloss.setfunctions.differences import ROUNDING, axis_pairs, bend_noise, cell_levels, second_difference
-from setloss.typing import Array
+from setloss.typing import Array, Shape
 
 Numbers = NDArray[Any]
 """An array of floats or of Python integers."""
@@ -28,71 +29,61 @@ Numbers = NDArray[Any]
 Curvature = dict[tuple[int, int], Numbers]
 """A block of second differences for each pair of axes, in the order of `axis_pairs`."""
 
-
-def required_curvature(table: Numbers, noise: Array | None = None) -> Curvature:
-    """``max(0, second difference)`` along each pair of axes.
-
-    With the floats `noise`, those that rounding of its values explains are taken as zero: along straight lines
-    they would add up to far more than they are.
-    """
-    required: Curvature = {}
-    for b, c in axis_pairs(table.shape):
-        block = np.maximum(second_difference(table, b, c), 0)
-        if noise is not None:
-            block[second_difference(noise, b, c) <= bend_noise(noise, b, c)] = 0
-        required[b, c] = block
-    return required
-
-
 MAX_RANGE = 1e8
 """Largest of the values and positive second differences of a table that D takes, over the smallest that is not zero.
 
-Float64 has 16 digits. Within this range the smallest number that g must follow is known to 8 of them beside the
-largest, so that a float solver, refined once, finds the right basis and rounding is never mistaken for a number.
+A second difference of float64 values is known to `ROUNDING` times the largest, so the smallest number that g must
+follow is known to a relative 2e-7 (docs/reading-the-paper.md): rounding is never mistaken for a number.
 """
 
 MAX_CELLS_TIMES_PAIRS = 2**29
 """Cells times squared number of groups: 2 GiB; p = 20 if every element is a group of its own."""
 
+UPWARD = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
+"""The laws of every g."""
 
-def require_memory(table: Array) -> None:
-    """Refuse a table whose second differences would not fit, before any of them is made."""
-    groups = table.ndim
-    if table.size * groups**2 > MAX_CELLS_TIMES_PAIRS:
-        raise TableTooLargeError(
-            f"D of a table with {table.size} cells over {groups} groups takes {table.size * groups**2 / 2**28:.0f} "
-            f"GiB, and the limit is {MAX_CELLS_TIMES_PAIRS / 2**28:.0f}; "
-            "use fewer elements, or describe the function by fewer groups (one if it is symmetric, two for false "
-            "negatives and false positives)"
-        )
+MAX_SUMMED_VALUES = 401
+"""Longest curve whose f is the sum of its own steps; on longer ones the sum has larger errors than f = l - g."""
 
 
-def require_range(table: Array) -> None:
-    """Refuse a table whose values and positive second differences, zeros apart, span more than `MAX_RANGE`.
+def split_symmetric(loss: CountFunction, axis: int) -> Split:
+    """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g; f = l - g.
 
-    What rounding of the values explains is zero. Without a positive second difference D is 0 in any range.
+    Bends of l that rounding explains are taken as zero, for on long straight curves their sum would be no small g.
     """
-    curvatures = np.concatenate([block.ravel() for block in required_curvature(table, noise=table).values()])
-    if not curvatures.any():
-        return
-    values = np.abs(table[np.abs(table) > ROUNDING * np.max(np.abs(table))])
-    numbers = np.concatenate((values, curvatures[curvatures > 0]))
-    largest, smallest = float(np.max(numbers)), float(np.min(numbers))
-    if largest <= MAX_RANGE * smallest:
-        return
-    unit = 10.0 ** np.ceil(np.log10(1.01 * largest / MAX_RANGE))
-    raise TableRangeError(
-        f"D takes tables whose values and positive second differences span at most {MAX_RANGE:g}, and those of this "
-        f"one go from {smallest:.3g} to {largest:.3g}; round its values to multiples of {unit:g}, which drops the "
-        "tiny ones, or lower the largest."
+    values, steps = loss.border(axis)
+    bends = np.diff(steps)
+    noise = bend_noise(values, 0, 0) if len(bends) else 0.0
+    required = np.where(bends > noise, bends, 0.0)
+    climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
+    g = _from_zero(climb)
+    if len(values) <= MAX_SUMMED_VALUES:  # a difference has the rounding errors of l, which may be larger than f
+        f = np.where(g == 0, values, _from_zero(descent))
+    else:
+        f = without_rounding(values - g, values, g)
+    return Split(
+        AxisCurve(loss.sizes, axis, f, descent, {"submodular": True}),
+        AxisCurve(loss.sizes, axis, g, climb, UPWARD),
+        "g'' = max(0, l'')",
     )
+
+
+def _from_zero(steps: Array) -> Array:
+    return np.concatenate(([0.0], np.cumsum(steps)))
+
+
+def feasible_bound(table: Array) -> tuple[Array, Array] | None:
+    """(f, g) with g the bound if that is feasible, which makes it D's; None if it is not."""
+    g = pointwise_lower_bound(table)
+    f = without_rounding(table - g, table, g)
+    return (f, g) if holds_up_to_rounding(table, g, f) else None
 
 
 def pointwise_lower_bound(table: Array) -> Array:
     """The bound described above, as a table."""
     shape = table.shape
     strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
-    flat = _padded(required_curvature(table, noise=table), shape)
+    flat = _padded(required_curvature(table), shape)
     levels = cell_levels(shape).ravel()
     counts = np.indices(shape).reshape(len(shape), -1)
     increments = np.zeros((len(shape), len(levels)))
@@ -113,14 +104,7 @@ def pointwise_lower_bound(table: Array) -> Array:
     return bound.reshape(shape)
 
 
-def feasible_bound(table: Array) -> tuple[Array, Array] | None:
-    """(f, g) with g the bound if that is feasible, which makes it D's; None if it is not."""
-    g = pointwise_lower_bound(table)
-    f = without_rounding(table - g, table, g)
-    return (f, g) if holds_up_to_rounding(table, g, f) else None
-
-
-def _padded(required: Curvature, shape: tuple[int, ...]) -> Curvature:
+def _padded(required: Curvature, shape: Shape) -> Curvature:
     """Both orders of each pair of axes, in the shape of the table, flat."""
     padded: Curvature = {}
     for (b, c), block in required.items():
@@ -128,3 +112,49 @@ def _padded(required: Curvature, shape: tuple[int, ...]) -> Curvature:
         wide[tuple(slice(n) for n in block.shape)] = block
         padded[b, c] = padded[c, b] = wide.ravel()
     return padded
+
+
+def required_curvature(table: Numbers, floats: Array | None = None) -> Curvature:
+    """``max(0, second difference)`` along each pair of axes; `floats` are the values where the table has integers.
+
+    Second differences that rounding of the floats explains are taken as zero: along straight lines they would add up
+    to far more than they are.
+    """
+    floats = table if floats is None else floats
+    required: Curvature = {}
+    for b, c in axis_pairs(table.shape):
+        block = np.maximum(second_difference(table, b, c), 0)
+        block[second_difference(floats, b, c) <= bend_noise(floats, b, c)] = 0
+        required[b, c] = block
+    return required
+
+
+def require_memory(table: Array) -> None:
+    """Refuse a table whose second differences would not fit, before any of them is made."""
+    groups = table.ndim
+    if table.size * groups**2 > MAX_CELLS_TIMES_PAIRS:
+        raise TableTooLargeError(
+            f"D of a table with {table.size} cells over {groups} groups takes {table.size * groups**2 / 2**28:.0f} "
+            f"GiB, and the limit is {MAX_CELLS_TIMES_PAIRS / 2**28:.0f}; "
+            "use fewer elements, or describe the function by fewer groups (one if it is symmetric, two for false "
+            "negatives and false positives)"
+        )
+
+
+def require_range(table: Array, required: Curvature) -> None:
+    """Refuse a table whose values and required curvature, zeros apart, span more than `MAX_RANGE`.
+
+    What rounding of the values explains is zero.
+    """
+    curvatures = np.concatenate([block.ravel() for block in required.values()])
+    values = np.abs(table[np.abs(table) > ROUNDING * np.max(np.abs(table))])
+    numbers = np.concatenate((values, curvatures[curvatures > 0]))
+    largest, smallest = float(np.max(numbers)), float(np.min(numbers))
+    if largest <= MAX_RANGE * smallest:
+        return
+    unit = 10.0 ** np.ceil(np.log10(1.01 * largest / MAX_RANGE))
+    raise TableRangeError(
+        f"D takes tables whose values and positive second differences span at most {MAX_RANGE:g}, and those of this "
+        f"one go from {smallest:.3g} to {largest:.3g}; round its values to multiples of {unit:g}, which drops the "
+        "tiny ones, or lower the largest."
+    )

@@ -20,16 +20,14 @@ import numpy as np
 from scipy.sparse import eye_array, vstack
 
 from setloss.decomposition.certificate import Measured, ProgramTooLargeError
+from setloss.decomposition.feasibility import ROUNDING_OF_ROWS
 from setloss.decomposition.fixed_point import Exact, exact_weights, integers, to_fixed, to_float
 from setloss.decomposition.lower_bound import required_curvature
-from setloss.decomposition.optimality import free_cells, measure_optimality
+from setloss.decomposition.optimality import free_cells, measure_multipliers
 from setloss.decomposition.refinement import Program, optimal_vertex, suits_interior_point
 from setloss.decomposition.tie_break import choose_optimum
 from setloss.setfunctions.differences import axis_pairs, second_difference_matrix, without_modular_part
 from setloss.typing import Array, Shape
-
-ROUNDING_OF_ROWS = 2.0**-46
-"""Share of max|l| below which a slack is rounding: 64 last digits, 2e-6 of the smallest number in range."""
 
 MAX_CELLS_TIMES_ROWS_SIMPLEX = 25_000_000
 """Allows tables of 51 x 51 cells (8 to 20 s); at 61 x 61 the degenerate ones are no longer solved reliably."""
@@ -43,7 +41,7 @@ MAX_ELEMENTS = 400
 
 @dataclass(frozen=True)
 class ProgramSolution:
-    """The two parts, of the table's shape, with what proves them: see `measure_optimality` and `choose_optimum`."""
+    """The two parts, of the table's shape, with what proves them: see `measure_multipliers` and `choose_optimum`."""
 
     submodular: Array
     supermodular: Array
@@ -69,7 +67,7 @@ def solve_program(table: Array) -> ProgramSolution:
     scaled = np.ldexp(table, -exponent)
     loss = to_fixed(scaled)
     free = free_cells(table.shape)
-    bends = [block.ravel() for block in required_curvature(loss, noise=scaled).values()]
+    bends = [block.ravel() for block in required_curvature(loss, scaled).values()]
     program = Program(
         vstack([eye_array(len(free)), second_difference_matrix(table.shape)[:, free]], format="csr"),
         np.concatenate([integers([0] * len(free)), *bends]),
@@ -85,7 +83,7 @@ def solve_program(table: Array) -> ProgramSolution:
     submodular = np.ldexp(_rest(loss, g, program.rounding), exponent)
     multipliers = integers([0] * len(program.bounds))
     multipliers[vertex.tight] = vertex.multipliers
-    measured = measure_optimality(table, supermodular, multipliers, submodular)
+    measured = measure_multipliers(table, supermodular, multipliers, submodular)
     return ProgramSolution(submodular, supermodular, multipliers, unique, residual, measured)
 
 

@@ -20,7 +20,7 @@ from scipy.optimize import linprog, nnls
 from scipy.sparse import csr_array, eye_array, hstack
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.decomposition.fixed_point import Exact, to_fixed, to_float
+from setloss.decomposition.fixed_point import Exact, exact_product, to_fixed, to_float
 from setloss.decomposition.refinement import Indices, Program, Vertex
 from setloss.typing import Array
 
@@ -72,7 +72,8 @@ def _face(program: Program, vertex: Vertex, directions: Array) -> Array:
 def _least_norm(program: Program, vertex: Vertex, span: Array) -> tuple[Exact, float]:
     """The values of least norm on the face, and the residual of their optimality.
 
-    The face is ``g + steps^T u``, in units in which the Hessian of the norm has no large entries.
+    The face is ``g + steps^T u``, in units in which the Hessian of the norm has no large entries. The equations of
+    the optimum are solved twice, the second time for what their exact residuals say is left.
     """
     weights = program.weights.astype(np.float64)
     steps, owners = _echelon(span.T, np.argsort(-weights, kind="stable"))
@@ -82,17 +83,24 @@ def _least_norm(program: Program, vertex: Vertex, span: Array) -> tuple[Exact, f
     moving = np.flatnonzero(rows.any(axis=1))
     rows, slack = rows[moving], vertex.slack[moving]
     hessian, gradient = steps @ (weights[:, None] * steps.T), steps @ (weights * to_float(vertex.values))
-    tight, way, pull = _minimum(hessian, gradient, rows, slack)
-    values = vertex.values + to_fixed(steps.T @ way)
+    tight = _tight_rows(hessian, gradient, rows, slack)
+    normals, slack, count = rows[tight], slack[tight], len(tight)
+    system = np.block([[hessian, -normals.T], [normals, np.zeros((count, count))]])
+    values, pull = vertex.values, np.zeros(count)
+    for _ in range(2):
+        both = np.linalg.solve(system, np.concatenate([pull @ normals - gradient, -slack]))
+        values = values + to_fixed(steps.T @ both[: len(steps)])
+        pull = pull + both[len(steps) :]
+        gradient = steps @ (weights * to_float(values))
+        slack = to_float(exact_product(program.rows[moving[tight]], values) - program.bounds[moving[tight]])
     values[np.abs(values) < to_fixed(np.array(program.rounding))] = 0
-    # Measured on the rounded values: what the multipliers leave of the gradient, and rows that should be tight.
-    stationarity = (steps @ (weights * to_float(values)) - pull) / np.sqrt(weights[owners])
-    open_rows = rows[tight] @ way + slack[tight]
-    return values, float(max(np.max(np.abs(stationarity)), np.max(np.abs(open_rows), initial=0.0)))
+    # A multiplier that is negative after all shows up as missing pull.
+    stationarity = (gradient - np.maximum(pull, 0.0) @ normals) / np.sqrt(weights[owners])
+    return values, float(max(np.max(np.abs(stationarity)), np.max(np.abs(slack), initial=0.0)))
 
 
-def _minimum(hessian: Array, gradient: Array, rows: Array, slack: Array) -> tuple[Indices, Array, Array]:
-    """``min 1/2 <u, H u> + <b, u>  s.t.  R u >= -slack``: the tight rows, u, and the pull of the tight rows.
+def _tight_rows(hessian: Array, gradient: Array, rows: Array, slack: Array) -> Indices:
+    """The tight rows of ``min 1/2 <u, H u> + <b, u>  s.t.  R u >= -slack``.
 
     In coordinates in which H is the unit matrix it is least-distance programming (Lawson and Hanson 1974, chapter
     23): of ``G v >= h``, the tight rows of the shortest v are those with p > 0 in the combination ``(G^T p, h^T p)``,
@@ -105,14 +113,9 @@ def _minimum(hessian: Array, gradient: Array, rows: Array, slack: Array) -> tupl
     G, h = G / lengths[:, None], h / lengths
     target = np.append(np.zeros(len(root)), 1.0)
     try:
-        tight = np.flatnonzero(nnls(np.vstack([G.T, h / np.max(np.abs(h), initial=1e-300)]), target)[0])
+        return np.flatnonzero(nnls(np.vstack([G.T, h / np.max(np.abs(h), initial=1e-300)]), target)[0])
     except RuntimeError as error:
         raise DecompositionError(f"the tie-break in {len(root)} dimensions did not end") from error
-    normals, count = rows[tight], len(tight)
-    system = np.block([[hessian, -normals.T], [normals, np.zeros((count, count))]])
-    both = np.linalg.solve(system, -np.concatenate([gradient, slack[tight]]))
-    # A multiplier that is negative after all shows up as missing pull.
-    return tight, both[: len(root)], np.maximum(both[len(root) :], 0.0) @ normals
 
 
 def _echelon(matrix: Array, order: Indices) -> tuple[Array, Indices]:

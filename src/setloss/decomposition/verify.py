@@ -14,7 +14,7 @@ from setloss.decomposition.certificate import (
     mean_over_subsets,
 )
 from setloss.decomposition.feasibility import infeasibility
-from setloss.decomposition.measure import measure_table
+from setloss.decomposition.optimality import measure_multipliers, measure_table
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
@@ -87,11 +87,10 @@ def _optimum(loss: SetFunction, g: Array) -> tuple[SetFunction, float]:
     parts = decompose(loss)
     if parts.certificate.unique:
         return parts.supermodular, measure_table(loss.table, g, least=parts.supermodular.table).column_residual
-    from setloss.decomposition.optimality import measure_optimality  # slow to import, and few need the program
-    from setloss.decomposition.program import solve_program
+    from setloss.decomposition.program import solve_program  # slow to import, and few need the program
 
     multipliers = solve_program(loss.table).multipliers
-    return parts.supermodular, measure_optimality(loss.table, g, multipliers).column_residual
+    return parts.supermodular, measure_multipliers(loss.table, g, multipliers).column_residual
 
 
 def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:

@@ -132,9 +132,10 @@ class CountFunction(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Table(CountFunction):
-    """Every cell stored."""
+    """Every cell stored, and the laws that are proved of it."""
 
     values: Array
+    proved: Mapping[str, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -142,6 +143,10 @@ class Table(CountFunction):
     @property
     def sizes(self) -> Shape:  # type: ignore[override]
         return tuple(n - 1 for n in self.values.shape)
+
+    @property
+    def laws(self) -> Mapping[str, bool]:
+        return self.proved
 
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(self.values[tuple(np.asarray(count) for count in counts)])
