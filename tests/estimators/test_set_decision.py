@@ -412,7 +412,7 @@ def test_tables_whose_columns_are_in_another_order_are_refused():
     for use in (*uses, lambda s: model.promise(s, Y, at_most=0.5)):
         with pytest.raises(ValueError, match="another order; reorder them"):
             use(back)
-        with pytest.raises(ValueError, match=r"columns of the scores are \['u'.*of the fit \['a'"):
+        with pytest.raises(ValueError, match=r"columns of scores are \['u'.*of the fit \['a'"):
             use(renamed)
     plain = SetDecision().fit(S.to_numpy(), Y.to_numpy())
     with pytest.raises(ValueError, match="another order"):

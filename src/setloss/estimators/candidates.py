@@ -26,7 +26,7 @@ from setloss.estimators.label_scores import (
     Outputs,
     Rows,
     Scorer,
-    fit_parameter,
+    accepted,
     fit_scorer,
     gathered,
     out_of_fold,
@@ -118,12 +118,6 @@ class Examples:
         start = self.folds_with(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
         return start + 3 * self.folds_with(ENOUGH_HELD_OUT) if len(kind[0].estimators) > 1 else start
 
-    def params_for(self, estimator: Any) -> dict[str, Any]:
-        """What `fit` of a candidate gets: `params`, and of what is `offered` that which it takes."""
-        names = {name: fit_parameter(estimator, name) for name in self.offered}
-        taken = {there: np.asarray(self.offered[name]) for name, there in names.items() if there is not None}
-        return self.params | taken
-
 
 @dataclass(eq=False)
 class Trial:
@@ -135,6 +129,11 @@ class Trial:
     learner: RuleLearner | None = None
     certainty: float = 0.0
 
+    @property
+    def params(self) -> dict[str, Any]:
+        """What `fit` gets beside X and y."""
+        return self.examples.params | accepted(self.estimator, self.examples.offered)
+
     def run(self, folds: int) -> RuleLearner:
         """Hold out as many folds, those that were not yet, and learn from all."""
         examples, done = self.examples, len(self.outputs)
@@ -142,8 +141,7 @@ class Trial:
         if self.learner is not None and done >= folds:
             return self.learner
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[done:folds]]
-        params = examples.params_for(self.estimator)
-        said = out_of_fold(self.estimator, examples.X, examples.labels, rest, params, examples.n_jobs)
+        said = out_of_fold(self.estimator, examples.X, examples.labels, rest, self.params, examples.n_jobs)
         examples.fits.to_come(len(examples.splits) - done + 1)
         for fold in range(done + 1, folds + 1):
             examples.say("%s: fold %d of %d", in_words(self.estimator), fold, folds)
@@ -167,10 +165,9 @@ class Trial:
         learner = self.run(len(examples.splits))
         self.outputs.clear()  # the learner has the scores
         examples.say("%s: final fit on all %d sets", in_words(self.estimator), len(examples.layout))
-        params = examples.params_for(self.estimator)
-        scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, params, self.certainty)
+        scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, self.params)
         examples.fits.done += 1
-        return scorer, learner
+        return replace(scorer, certainty=self.certainty), learner
 
 
 @dataclass(frozen=True)

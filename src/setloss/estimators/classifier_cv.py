@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar, Literal
 
@@ -21,20 +20,16 @@ from setloss.decisions.rules import standard_error
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.features import FeatureScaleWarning, checked_features, checked_weights
 from setloss.estimators.fit_log import say
-from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.set_classifier import SetClassifier
-from setloss.estimators.set_layout import Split, read_sets
+from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.operators.names import Operator
 from setloss.solvers import Status
 from setloss.typing import Array
 
-Columns = dict[str, Any]
-"""What `fit` gets beside X, by name."""
-
 CONSTRAINTS: dict[str, list[Any]] = {
     name: kinds
-    for name, kinds in LinearSetModel._parameter_constraints.items()
+    for name, kinds in SetClassifier._parameter_constraints.items()
     if name not in ("C", "warm_start", "checkpoint", "callbacks")
 } | {
     "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -114,63 +109,48 @@ class SetClassifierCV(SetClassifier):
     def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on folds that never split a set or a group, then train on everything."""
         self._validate_params()
-        X = checked_features(self, X, reset=True)
+        path, X = c_path(self.Cs), checked_features(self, X, reset=True)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         weights, some = checked_weights(sample_weight, X), np.asarray(matrix.known.any(axis=1))
         splits = sets.splits(self.cv, X, matrix, seed=self._seed())
-        judged = [test[some[test]] for _, test in splits]
-        held_out = [sets.part(rows).means(weights[rows]) for rows in judged]
         columns = {"y": indexable(y)[0]}
         if labels.flat:
-            columns["groups"] = sets.to_rows(np.arange(len(sets)))
+            columns["groups"] = sets.numbers
         if sample_weight is not None:
             columns["sample_weight"] = weights
-        Search(self, X, columns, splits, held_out).run()
+        looser = {"warm_start": True, "tol": LOOSER_FOLDS * self.tol}  # each fold has a model of its own: threads
+        tasks = (delayed(fit_path)(self._candidate(**looser), path, X, columns, *split) for split in splits)
+        folds = []
+        for number, fold in enumerate(Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks), 1):
+            folds.append(fold)
+            if self.verbose:
+                gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, (_, gap) in zip(path, fold, strict=True))
+                say("fold %d of %d: gaps at C = %s", number, len(splits), gaps)
+        held_out = [test[some[test]] for _, test in splits]
+        judged = np.concatenate([sets.part(rows).means(weights[rows]) for rows in held_out])
+        losses = [np.concatenate([loss for loss, _ in each]) for each in zip(*folds, strict=True)]
+        self.cv_results_ = {
+            "C": path.tolist(),
+            "loss": [float(np.average(loss, weights=judged)) for loss in losses],
+            "error": [standard_error(loss, judged) for loss in losses],
+            "gap": [max(gap for _, gap in each) for each in zip(*folds, strict=True)],
+        }
+        self.C_ = self.cv_results_["C"][int(np.argmin(self.cv_results_["loss"]))]
+        chosen = vars(self._candidate(C=self.C_).fit(X, **columns))
+        self.__dict__.update({name: value for name, value in chosen.items() if name.endswith("_")})
         labels.set_attributes(self)
         return self
 
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """A model with `Cs` to fit, data, splits and the weights of the sets held out."""
-
-    model: Any
-    X: Any
-    columns: Columns
-    splits: list[Split]
-    weights: list[Array]
-
-    def run(self) -> None:
-        """Choose on the folds, then train on everything; the model becomes what was chosen."""
-        model, path, folds, weights = self.model, c_path(self.model.Cs), [], np.concatenate(self.weights)
-        looser = {"warm_start": True, "tol": LOOSER_FOLDS * model.tol}
-        tasks = (
-            delayed(fit_path)(self._candidate(**looser), path, self.X, self.columns, *split) for split in self.splits
-        )
-        for number, fold in enumerate(Parallel(n_jobs=model.n_jobs, return_as="generator")(tasks), 1):
-            if model.verbose:
-                gaps = ", ".join(f"{C:g}: {gap:.1e}" for C, (_, gap) in zip(path, fold, strict=True))
-                say("fold %d of %d: gaps at C = %s", number, len(self.splits), gaps)
-            folds.append(fold)
-        results = model.cv_results_ = {"C": path.tolist(), "loss": [], "error": [], "gap": []}
-        for judged in zip(*folds, strict=True):
-            losses = np.concatenate([losses for losses, _ in judged])
-            results["loss"].append(float(np.average(losses, weights=weights)))
-            results["error"].append(standard_error(losses, weights))
-            results["gap"].append(max(gap for _, gap in judged))
-        model.C_ = results["C"][int(np.argmin(results["loss"]))]
-        chosen: Any = self._candidate(C=model.C_)
-        for name, value in vars(chosen.fit(self.X, **self.columns)).items():
-            if name.endswith("_"):
-                setattr(model, name, value)
-
     def _candidate(self, **own: Any) -> SetClassifier:
-        shared = set(SetClassifier().get_params()) & set(self.model.get_params())
-        given = {name: getattr(self.model, name) for name in shared} | {"verbose": max(0, self.model.verbose - 1)}
+        """A classifier with the parameters of this one, but for its own."""
+        shared = set(SetClassifier().get_params()) & set(self.get_params())
+        given = {name: getattr(self, name) for name in shared} | {"verbose": max(0, self.verbose - 1)}
         return SetClassifier(**(given | own))
 
 
-def fit_path(model: Any, path: Array, X: Any, columns: Columns, train: Any, test: Any) -> list[tuple[Array, float]]:
+def fit_path(
+    model: Any, path: Array, X: Any, columns: dict[str, Any], train: Any, test: Any
+) -> list[tuple[Array, float]]:
     """For every C, fitted on one fold from the solution of the one before: the losses of its sets, and the gap."""
     inside, outside = _safe_indexing(X, train), _safe_indexing(X, test)
     known = {name: _safe_indexing(column, train) for name, column in columns.items()}

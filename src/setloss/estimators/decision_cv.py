@@ -183,7 +183,7 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
 
     def _routed(self, params: dict[str, Any], given: dict[str, Any]) -> tuple[dict[str, Any], Any, dict[str, Any]]:
         """What `fit` of every candidate gets, what the splitter gets, and what is offered to those that take it."""
-        given = {name: value for name, value in given.items() if value is not None}
+        given = {name: np.asarray(value) for name, value in given.items() if value is not None}
         if not get_config().get("enable_metadata_routing"):
             return params, {}, given
         routed = process_routing(self, "fit", **params, **given)

@@ -10,14 +10,13 @@ from typing import Any
 
 from setloss.solvers import Record
 
-LINE = "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e"
-
 logger = logging.getLogger("setloss")
 
 
 def report(record: Record) -> None:
     """The state of an iteration."""
-    say(LINE, record.iteration, record.seconds, record.passes, record.primal, record.dual, record.gap)
+    line = "iteration %d: %.1f s, %.0f passes over X, primal %.6g, dual %.6g, gap %.2e"
+    say(line, record.iteration, record.seconds, record.passes, record.primal, record.dual, record.gap)
 
 
 def innermost(estimator: Any) -> Any:

@@ -47,9 +47,8 @@ class Scorer:
         step = max(1, CHUNK // p)
         if n <= step:
             return self.spread(self.outputs(X))
-        return np.concatenate(
-            [self.spread(self.outputs(_safe_indexing(X, np.arange(i, min(i + step, n))))) for i in range(0, n, step)]
-        )
+        parts = (_safe_indexing(X, np.arange(i, min(i + step, n))) for i in range(0, n, step))
+        return np.concatenate([self.spread(self.outputs(part)) for part in parts])
 
     def outputs(self, X: Any) -> tuple[Array, bool]:
         """Probabilities of the labels that vary (n, v), or their scores, and whether they are probabilities."""
@@ -69,9 +68,7 @@ Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
 """Held-out rows, the scorer that was not trained on them without its classifier, and what it says of them."""
 
 
-def fit_scorer(
-    estimator: Any, X: Any, labels: LabelMatrix, rows: Rows | None, params: Any, certainty: float = LARGEST
-) -> Scorer:
+def fit_scorer(estimator: Any, X: Any, labels: LabelMatrix, rows: Rows | None, params: Any) -> Scorer:
     """Train a copy of the estimator on some rows of X and of labels; labels of one value are left out.
 
     Rare labels are constant in a fold now and then, and many classifiers refuse those; their score is the log-odds of
@@ -93,7 +90,7 @@ def fit_scorer(
     except (ValueError, TypeError) as error:
         _explain(error, estimator, features, target)
         raise
-    return Scorer(fitted, varying, constants, certainty)
+    return Scorer(fitted, varying, constants)
 
 
 def out_of_fold(
@@ -141,14 +138,11 @@ def _explain(error: ValueError | TypeError, estimator: Any, X: Any, target: Any)
     refuse_text(X, error)
 
 
-def fit_parameter(estimator: Any, name: str) -> str | None:
-    """What `fit` calls a parameter; pipelines hand it to their last step. None where it does not take it."""
-    if has_fit_parameter(estimator, name):
-        return name
+def accepted(estimator: Any, offered: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What `fit` takes of the offered parameters, under its names; pipelines hand them to their last step."""
     for step, last in getattr(estimator, "steps", ())[-1:]:
-        inner = fit_parameter(last, name)
-        return None if inner is None else f"{step}__{inner}"
-    return None
+        return accepted(last, offered, f"{prefix}{step}__")
+    return {prefix + name: value for name, value in offered.items() if has_fit_parameter(estimator, name)}
 
 
 # -------------------------------------------------------------------- what classifiers say

@@ -33,14 +33,10 @@ class LabelMatrix:
         return replace(self, positive=self.positive[rows][:, columns], known=self.known[rows][:, columns])
 
     @property
-    def single(self) -> bool:
-        """Whether there is one label, known of every example."""
-        return self.positive.shape[1] == 1 and bool(self.known.all())
-
-    @property
     def target(self) -> NDArray[Any]:
-        """Labels to split by: one column of 0 and 1 of a single label, which folds are stratified by, or all."""
-        return self.positive[:, 0].astype(np.int64) if self.single else self.positive
+        """Labels to split by: 0 and 1 (n,) of a single one that is known, which folds are stratified by, or all."""
+        single = self.positive.shape[1] == 1 and bool(self.known.all())
+        return self.positive[:, 0].astype(np.int64) if single else self.positive
 
     @property
     def numbers(self) -> NDArray[Any]:
@@ -183,30 +179,21 @@ def label_names(y: Any) -> NDArray[np.object_] | None:
     return np.array(list(columns), dtype=object)
 
 
-def check_names(names: NDArray[np.object_] | None, y: Any) -> None:
-    """Refuse a table of labels whose columns are not those of the model, in their order."""
-    given = label_names(y)
-    if names is not None and given is not None and given.tolist() != names.tolist():
-        raise ValueError(
-            f"the columns of y are {given.tolist()[:8]}, the labels of the model {names.tolist()[:8]}; "
-            "pass y[model.label_names_]"
-        )
-
-
-def check_score_names(scores: Any, names: NDArray[np.object_] | None, of: str, *, same: bool = False) -> None:
-    """Refuse a table of scores whose columns have these names in another order; with `same`, other names too."""
-    given = label_names(scores)
+def check_columns(table: Any, names: NDArray[np.object_] | None, what: str, of: str, *, same: bool = False) -> None:
+    """Refuse a table whose columns have these names in another order; if they must be the `same`, other names too."""
+    given = label_names(table)
     if given is None or names is None or given.tolist() == names.tolist():
         return
+    here, there = (f"{some.tolist()[:8]}{'' if len(some) <= 8 else ' ...'}" for some in (given, names))
     if sorted(given) == sorted(names):
         raise ValueError(
-            f"the columns of the scores are {given.tolist()[:8]}, those of {of} have these names in another order; "
-            f"reorder them: scores[{names.tolist()[:8]}{'' if len(names) <= 8 else ' ...'}]"
+            f"the columns of {what} are {here}, those of {of} have these names in another order; reorder them: "
+            f"{what}[{there}]"
         )
     if same:
         raise ValueError(
-            f"the columns of the scores are {given.tolist()[:8]}, those of {of} {names.tolist()[:8]}; pass the "
-            "scores of the same labels in the same order, under the same names"
+            f"the columns of {what} are {here}, those of {of} {there}; pass the same labels in the same order, under "
+            "the same names"
         )
 
 
@@ -214,7 +201,7 @@ def known_truth(
     y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
 ) -> tuple[Flags, Flags]:
     """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
-    check_names(names, y)
+    check_columns(y, names, "y", "the model, its label_names_,", same=True)
     array = as_array(y)
     array = array[:, None] if array.ndim == 1 else array
     if array.shape != shape:

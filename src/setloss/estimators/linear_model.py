@@ -22,7 +22,7 @@ from setloss.estimators.features import check_cost, checked_features, warn_of_sc
 from setloss.estimators.fit_log import report, say
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
-from setloss.solvers import Design, Limits, Problem, Solution, Status, solve
+from setloss.solvers import Design, Limits, Solution, Status, solve
 from setloss.typing import Array
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -95,7 +95,12 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         """Train on checked data."""
         constant = self._constant(Design.of(X).squared_norms(), elements.row_weights(X.shape[0]))
         warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
-        self._solve(elements.problem(X, constant, loss, self.operator, float(self.scale), self.C))
+        problem = elements.problem(X, constant, loss, self.operator, float(self.scale), self.C)
+        solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
+        if self.verbose:
+            say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
+        self._store(solution, constant)
+        self._warn(solution)
 
     def _constant(self, norms: Array, weights: Array) -> float:
         """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows.
@@ -112,23 +117,10 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         check_cost(cost, type(self).__name__)
         return constant
 
-    def _solve(self, problem: Problem) -> None:
-        """Run the solver and store what it found."""
-        solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
-        if self.verbose:
-            say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
-        self._store(solution, problem.design.constant)
-        self._warn(solution)
-
     def _limits(self) -> Limits:
         callbacks = (*self.callbacks, *([report] if self.verbose else []))
-        return Limits(
-            self.tol,
-            self.max_iter,
-            self.max_time,
-            callbacks,
-            None if self.checkpoint is None else Path(self.checkpoint),
-        )
+        checkpoint = None if self.checkpoint is None else Path(self.checkpoint)
+        return Limits(self.tol, self.max_iter, self.max_time, callbacks, checkpoint)
 
     def _warm(self) -> Solution | None:
         return getattr(self, "solution_", None) if self.warm_start else None
@@ -148,25 +140,22 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
 
-    def _warn(self, solution: Solution, stacklevel: int = 5) -> None:
+    def _warn(self, solution: Solution) -> None:
         """Warn if the gap is not as small as asked for, or is no certificate."""
+        who, iterations = type(self).__name__, solution.iterations
+        words = (
+            f"{who} stopped at a relative duality gap of {solution.gap:.2e} instead of {self.tol:.2e} "
+            f"({solution.status} after {iterations} iterations). Increase max_iter or max_time, scale the features, "
+            "or decrease C."
+        )
         if solution.status is Status.UNCERTIFIED:
-            warnings.warn(
-                f"{type(self).__name__}: no duality gap is certified, for some cuts of the operator are inexact, as "
-                f"those of a heuristic search are. It ended after {solution.iterations} iterations, where these cuts "
-                "have nothing to add; more iterations change nothing. An operator with exact cuts, such as 'slack', "
-                "comes with a certificate.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+            words = (
+                f"{who}: no duality gap is certified, for some cuts of the operator are inexact, as those of a "
+                f"heuristic search are. It ended after {iterations} iterations, where these cuts have nothing to "
+                "add; more iterations change nothing. An operator with exact cuts, such as 'slack', has a certificate."
             )
-        elif solution.status is not Status.CONVERGED:
-            warnings.warn(
-                f"{type(self).__name__} stopped at a relative duality gap of {solution.gap:.2e} instead of "
-                f"{self.tol:.2e} ({solution.status} after {solution.iterations} iterations). Increase max_iter or "
-                "max_time, scale the features, or decrease C.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
-            )
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(words, ConvergenceWarning, stacklevel=4)
 
     def __getstate__(self) -> dict[str, Any]:
         """Files and copies hold no training data: what a warm start needs of them stays here."""

@@ -20,7 +20,7 @@ from setloss.decisions.scores import (
 from setloss.estimators.blocks import drawn, is_lazy, refuse_lazy_groups
 from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights
-from setloss.estimators.labels import check_score_names, label_names
+from setloss.estimators.labels import check_columns, label_names
 from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
@@ -111,7 +111,7 @@ class SetDecision(SetDecider):
         be the list of (n, 2) that `predict_proba` of a forest gives.
         """
         self._check_parameters()
-        check_score_names(scores, label_names(y), "y")
+        check_columns(scores, label_names(y), "scores", "y")
         names = label_names(scores)
         if is_lazy(scores):
             refuse_lazy_groups(groups, np.ndim(y) == 1)
@@ -148,8 +148,8 @@ class SetDecision(SetDecider):
         return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
 
     def _scores(self, X: Any) -> Array:
-        check_score_names(X, getattr(self, "feature_names_in_", None), "the fit", same=True)
-        check_score_names(X, self._labels.names, "y of the fit")
+        check_columns(X, getattr(self, "feature_names_in_", None), "scores", "the fit", same=True)
+        check_columns(X, self._labels.names, "scores", "y of the fit")
         few = self.scores == "auto" and np.size(X) < FEW_SCORES
         array = self._log_odds(as_scores(X, "log-odds" if few else self.scores), self._certainty)
         if array.shape[1] != self.n_features_in_:
@@ -161,7 +161,7 @@ class SetDecision(SetDecider):
 
     def _judged(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
         check_is_fitted(self)
-        check_score_names(X, label_names(y), "y")
+        check_columns(X, label_names(y), "scores", "y")
         return super()._judged(X, y, groups, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
