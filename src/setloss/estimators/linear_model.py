@@ -152,7 +152,7 @@ class LinearSetModel(ClassifierMixin, BaseEstimator):
             words = (
                 f"{who}: no duality gap is certified, for some cuts of the operator are inexact, as those of a "
                 f"heuristic search are. It ended after {iterations} iterations, where these cuts have nothing to "
-                "add; more iterations change nothing. An operator with exact cuts, such as 'slack', has a certificate."
+                "add; more iterations change nothing. An operator with exact cuts, such as 'slack', is certified."
             )
         if solution.status is not Status.CONVERGED:
             warnings.warn(words, ConvergenceWarning, stacklevel=4)
