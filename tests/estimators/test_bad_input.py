@@ -15,12 +15,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import StandardScaler
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import (
-    SetClassifier,
-    SetClassifierCV,
-    SetDecision,
-    SetDecisionCV,
-)
+from setloss.estimators import SetClassifier, SetClassifierCV, SetDecision, SetDecisionCV
 
 X, Y = label_data()
 F, y, groups = frame_data()
@@ -28,12 +23,7 @@ N = len(y)
 ONE = np.arange(N) == 3
 SMALL = {"Cs": [1.0], "cv": 2}
 ROWS, GROUPED = {"X": X, "y": Y}, {"X": F, "y": y, "groups": groups}
-LINEAR = [
-    (SetClassifier, {}, ROWS),
-    (SetClassifier, {}, GROUPED),
-    (SetClassifierCV, SMALL, ROWS),
-    (SetClassifierCV, SMALL, GROUPED),
-]
+LINEAR = [(SetClassifier, {}, ROWS), (SetClassifierCV, SMALL, GROUPED)]
 NAN = float("nan")
 PARAMETERS = {
     "C": ["1", None, [1.0], 0.0, -1.0, NAN, np.inf, 1j],

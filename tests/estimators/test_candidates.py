@@ -12,7 +12,7 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from helpers.estimator_data import one_or_two_labels
 from setloss.decisions.rules import RuleLearner
-from setloss.estimators import SetDecisionCV, candidates
+from setloss.estimators import SetDecisionCV, candidates, trials
 from setloss.estimators.candidates import PATH, Path, default_kinds, kinds_of, preparations
 from setloss.estimators.fit_log import innermost
 from setloss.io import TableEncoder
@@ -39,7 +39,7 @@ def ways(X):
 def test_a_path_is_climbed_from_its_start_and_as_far_as_it_rises(start, peak):
     asked = []
     values = {i: -abs(i - peak) for i in range(13)}
-    assert candidates._climb(lambda i: asked.append(i) or values[i], start, 13) == peak
+    assert trials._climb(lambda i: asked.append(i) or values[i], start, 13) == peak
     assert len(set(asked)) <= abs(peak - start) + 3
 
 
@@ -80,7 +80,7 @@ def test_the_preparation_that_is_likeliest_is_taken_whichever_it_is():
 
 def test_kinds_are_compared_on_another_fold_than_their_rules_are_learned_on(monkeypatch):
     """Even where one fold holds out enough sets: judged on a single one, all kinds are as good and the first wins."""
-    monkeypatch.setattr(candidates, "ENOUGH_HELD_OUT", 1)
+    monkeypatch.setattr(trials, "ENOUGH_HELD_OUT", 1)
     X = np.random.default_rng(0).normal(size=(200, 6))
     products = (X[:, :3] * X[:, 3:] > 0).astype(int)
     assert isinstance(SetDecisionCV([LINEAR, TREES], cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
@@ -122,16 +122,42 @@ def test_trees_are_taken_where_they_decide_better(monkeypatch, average):
     monkeypatch.setattr(candidates, "TREES", 30)
     X = np.random.default_rng(0).normal(size=(200, 6))
     products = (X[:, :3] * X[:, 3:] > 0).astype(int)
-    model = SetDecisionCV(cv=2, average=average).fit(X, products)
-    assert isinstance(model.estimator_, ExtraTreesClassifier)
-    assert model.estimator_.min_samples_leaf == 3
+    trees = SetDecisionCV(cv=2, average=average).fit(X, products).estimator_
+    assert isinstance(trees, ExtraTreesClassifier)
+    for tree in (one.tree_ for one in trees.estimators_):  # no leaf stores a single row
+        assert tree.n_node_samples[tree.children_left < 0].min() >= 3
     sums = (X[:, :3] + X[:, 3:] > 0).astype(int)
     assert isinstance(innermost(SetDecisionCV(cv=2, average=average).fit(X, sums).estimator_), LogisticRegression)
 
 
+def test_which_kinds_are_compared_by_what_the_features_are():
+    """Trees alone take missing features; none for sparse features, missing labels and frames."""
+    X, Y = one_or_two_labels(80)
+    kinds = {
+        (True, True): default_kinds(X),
+        (False, True): default_kinds(np.where(X > 2, np.nan, X)),
+        (True, False): default_kinds(csr_array(X)),
+    }
+    for (linear, trees), found in kinds.items():
+        names = [type(innermost(kind[0].estimators[0])) for kind in found]
+        assert names == [LogisticRegression] * linear + [ExtraTreesClassifier] * trees
+    assert len(default_kinds(X, in_bags=True)) == len(default_kinds(X, missing=True)) == 1
+    sparse = SetDecisionCV(cv=2).fit(csr_array(X), Y, sample_weight=np.linspace(1, 2, len(X)))
+    assert sparse.score(csr_array(X), Y) > 0.5
+
+
+def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
+    """The one that is kept then goes on with the other folds."""
+    X, Y = one_or_two_labels(75)
+    whole = SetDecisionCV([LINEAR, TREES], cv=4).fit(X, Y)
+    monkeypatch.setattr(trials, "ENOUGH_HELD_OUT", 1)
+    few = SetDecisionCV([LINEAR, TREES], cv=4).fit(X, Y)
+    assert few.decision_.rule_losses_ == whole.decision_.rule_losses_
+
+
 def test_a_single_candidate_is_not_compared(monkeypatch):
     monkeypatch.setattr(RuleLearner, "decided_loss", None)
-    monkeypatch.setattr(candidates, "_climb", None)
+    monkeypatch.setattr(trials, "_climb", None)
     X, Y = one_or_two_labels(60)
     assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape
 

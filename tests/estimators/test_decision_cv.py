@@ -1,4 +1,4 @@
-"""`SetDecisionCV` and `SetDecisionCV`: any classifier, held-out scores, many labels, frozen classifiers, routing."""
+"""`SetDecisionCV`: any classifier, held-out scores, many labels, frozen classifiers, routing."""
 
 import pickle
 import warnings
@@ -25,13 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from helpers.estimator_data import one_or_two_labels
 from setloss.bags import Bags
 from setloss.decisions import decide
-from setloss.estimators import (
-    SetClassifier,
-    SetDecision,
-    SetDecisionCV,
-    UngroupedWarning,
-    candidates,
-)
+from setloss.estimators import SetClassifier, SetDecision, SetDecisionCV, UngroupedWarning
 from setloss.estimators.label_scores import label_outputs
 
 LINEAR = OneVsRestClassifier(LogisticRegression())
@@ -207,30 +201,6 @@ def test_of_a_list_the_likeliest_is_kept(caplog):
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
 
 
-def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
-    """The one that is kept then goes on with the other folds."""
-    X, Y = one_or_two_labels(75)
-    whole = SetDecisionCV([LINEAR, RandomForestClassifier(5, random_state=0)], cv=4).fit(X, Y)
-    monkeypatch.setattr(candidates, "ENOUGH_HELD_OUT", 1)
-    few = SetDecisionCV([LINEAR, RandomForestClassifier(5, random_state=0)], cv=4).fit(X, Y)
-    assert few.decision_.rule_losses_ == whole.decision_.rule_losses_
-
-
-def test_without_an_estimator(monkeypatch):
-    """Logistic regression where features add up, trees where their products matter."""
-    monkeypatch.setattr(candidates, "TREES", 30)
-    X, Y = one_or_two_labels(150)
-    chosen = SetDecisionCV(cv=2).fit(X, Y)
-    assert isinstance(chosen.estimator_[-1].estimator, LogisticRegression)
-    assert chosen.estimator_[-1].estimator.C in candidates.PATH
-    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
-    assert isinstance(SetDecisionCV(cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
-    sparse = SetDecisionCV(cv=2).fit(csr_array(X), Y, sample_weight=np.linspace(1, 2, len(X)))
-    assert sparse.score(csr_array(X), Y) > 0.5
-    X[::7, 1] = np.nan
-    assert isinstance(SetDecisionCV(cv=2).fit(X, Y).estimator_, ExtraTreesClassifier)
-
-
 # ---------------------------------------------------------------- fitted classifiers, routing, weights
 
 
@@ -366,11 +336,3 @@ def test_a_masked_x_is_refused_after_the_fit_too(method):
     model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
     with pytest.raises(ValueError, match=r"X .*masked.*filled"):
         getattr(model, method)(np.ma.masked_array(X, X > 1))
-
-
-def test_default_trees_store_no_single_row():
-    trees = candidates.default_kinds(np.zeros((4, 2)))[-1][0].estimators[0]
-    X, Y = one_or_two_labels(80)
-    fitted = clone(trees).set_params(n_estimators=5).fit(X, Y)
-    for tree in (one.tree_ for one in fitted.estimators_):
-        assert tree.n_node_samples[tree.children_left < 0].min() >= 3

@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from setloss.arguments import is_texts, refuse_masked
 from setloss.decisions.rules import MOST_SETS
-from setloss.estimators.candidates import Examples, Kind, default_kinds, fit_best, kinds_of
+from setloss.estimators.candidates import Kind, default_kinds, kinds_of
 from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights, refuse_dates
 from setloss.estimators.fit_log import say
 from setloss.estimators.label_scores import Scorer
 from setloss.estimators.set_decision import SetDecision
 from setloss.estimators.set_layout import read_sets
+from setloss.estimators.trials import Examples, fit_best
 from setloss.losses import Loss
 from setloss.typing import Array
 

@@ -200,7 +200,7 @@ class Labels:
         """The sets of new data; groups play no part if the rows of y are the sets."""
         if self.grouped and groups is None:
             warn_ungrouped(what)
-        return SetLayout.of(rows, groups if self.flat else None, self.flat)
+        return SetLayout.of(rows, groups, self.flat)
 
     def truth(self, y: Any, rows: int) -> tuple[Flags, Flags]:
         """Labels (n, p) to judge by: which are positive, and which are known."""

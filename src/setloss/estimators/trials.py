@@ -1,0 +1,189 @@
+"""The choice of a classifier by its held-out scores.
+
+Classifiers of the same kind, which differ in C or in how features are prepared, are compared by the likelihood of the
+labels under a count model: it is less noisy than a loss. Kinds, such as logistic regression and trees, are compared
+by the held-out loss of what is decided, for that is what is asked for, and a likelier kind can decide worse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from setloss.decisions.held_out import HeldOut
+from setloss.decisions.rules import RuleLearner
+from setloss.estimators.candidates import Kind
+from setloss.estimators.fit_log import Fits, in_words, say
+from setloss.estimators.label_scores import Outputs, Rows, Scorer, accepted, fit_scorer, gathered, out_of_fold
+from setloss.estimators.labels import LabelMatrix
+from setloss.estimators.set_layout import SetLayout, Split
+from setloss.typing import Array, Flags
+
+ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
+"""Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
+
+FEWEST_FOLDS = 2
+"""Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
+
+COMPARED_LABELS = 80
+"""Labels that preparations and values of C are compared on where there are more: rare and common ones. On 40 of the
+159 labels of bibtex another C is likelier than on all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What candidates are trained on: features, labels, splits (None for classifiers that are fitted already).
+
+    `folds` numbers the fold that holds out each row, and `needed` marks those whose held-out scores are wanted.
+    """
+
+    X: Any
+    labels: LabelMatrix
+    layout: SetLayout
+    weights: Array
+    splits: list[Split] | None
+    folds: Rows
+    needed: Flags
+    params: dict[str, Any] = field(default_factory=dict)
+    offered: dict[str, Any] = field(default_factory=dict)
+    n_jobs: int | None = None
+    verbose: bool = False
+    fits: Fits = field(default_factory=Fits)
+
+    def say(self, line: str, *numbers: Any) -> None:
+        """A line of progress, with the share of the fits that are done."""
+        if self.verbose:
+            say(line, *numbers, share=self.fits.share)
+
+    def held_out(self, rows: Rows, scores: Array) -> HeldOut:
+        """Data to learn from of the scores of some rows."""
+        flags = self.labels.positive[rows], self.labels.known[rows]
+        return self.layout.part(rows).held_out(scores, *flags, self.weights[rows], self.folds[rows])
+
+    def to_compare(self) -> Examples:
+        """The same with fewer labels, where there are many, spread evenly over their frequencies."""
+        count = self.labels.positive.shape[1]
+        if count <= COMPARED_LABELS:
+            return self
+        by_frequency = np.argsort(self.labels.positive.sum(axis=0), kind="stable")
+        some = np.sort(by_frequency[np.linspace(0, count - 1, COMPARED_LABELS).astype(np.intp)])
+        return replace(self, labels=self.labels.part(slice(None), some))
+
+    def folds_with(self, enough: int, fewest: int = 1) -> int:
+        """The number of folds that hold out as many sets."""
+        assert self.splits is not None
+        return min(len(self.splits), max(fewest, -(-enough * len(self.splits) // len(self.layout))))
+
+    def fits_of(self, kind: Kind) -> int:
+        """The number of fits that choosing one of a kind takes, about: a climb goes up once."""
+        start = self.folds_with(ENOUGH_TO_PREPARE) * len(kind) if len(kind) > 1 else 0
+        return start + 3 * self.folds_with(ENOUGH_HELD_OUT) if len(kind[0].estimators) > 1 else start
+
+
+@dataclass(eq=False)
+class Trial:
+    """A candidate with what it said on the first folds, and what is learned from that."""
+
+    estimator: Any
+    examples: Examples
+    outputs: list[Outputs] = field(default_factory=list)
+    learner: RuleLearner | None = None
+    certainty: float = 0.0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What `fit` gets beside X and y."""
+        return self.examples.params | accepted(self.estimator, self.examples.offered)
+
+    def run(self, folds: int) -> RuleLearner:
+        """Hold out as many folds, those that were not yet, and learn from all."""
+        examples, done = self.examples, len(self.outputs)
+        assert examples.splits is not None
+        if self.learner is not None and done >= folds:
+            return self.learner
+        rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[done:folds]]
+        said = out_of_fold(self.estimator, examples.X, examples.labels, rest, self.params, examples.n_jobs)
+        examples.fits.to_come(len(examples.splits) - done + 1)
+        for fold in range(done + 1, folds + 1):
+            examples.say("%s: fold %d of %d", in_words(self.estimator), fold, folds)
+            self.outputs.append(next(said))
+            examples.fits.done += 1
+        rows, scores, self.certainty = gathered(self.outputs)
+        self.learner = RuleLearner.of(examples.held_out(rows, scores))
+        return self.learner
+
+    def log_likelihood(self, folds: int) -> float:
+        """Of the labels of these folds, for each set."""
+        value = self.run(folds).log_likelihood
+        words = "%s: held-out log-likelihood %.3f for each set"
+        self.examples.say(words, in_words(self.estimator), value)
+        return value
+
+    def finished(self) -> tuple[Scorer, RuleLearner]:
+        """A scorer that is trained on everything, and the learner of all folds."""
+        examples = self.examples
+        assert examples.splits is not None
+        learner = self.run(len(examples.splits))
+        self.outputs.clear()  # the learner has the scores
+        examples.say("%s: final fit on all %d sets", in_words(self.estimator), len(examples.layout))
+        scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, self.params)
+        examples.fits.done += 1
+        return replace(scorer, certainty=self.certainty), learner
+
+
+def fit_best(
+    kinds: Sequence[Kind], examples: Examples, judge: Callable[[RuleLearner], float]
+) -> tuple[Scorer, RuleLearner]:
+    """Train the likeliest classifier of the kind of least held-out loss; `judge` gives that loss."""
+    if examples.splits is None:
+        fitted = [[_frozen(one, examples) for path in kind for one in path.estimators] for kind in kinds]
+        likeliest = [max(same, key=lambda pair: pair[1].log_likelihood) for same in fitted]
+        return min(likeliest, key=lambda pair: judge(pair[1])) if len(likeliest) > 1 else likeliest[0]
+    examples.fits.to_come(sum(map(examples.fits_of, kinds)) + len(examples.splits) + 1)
+    trials = [_likeliest(kind, examples) for kind in kinds]
+    if len(trials) == 1:
+        return trials[0].finished()
+    folds = examples.folds_with(ENOUGH_HELD_OUT, FEWEST_FOLDS)
+    losses = [judge(trial.run(folds)) for trial in trials]
+    for trial, loss in zip(trials, losses, strict=True):
+        examples.say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)
+    return trials[int(np.argmin(losses))].finished()
+
+
+def _likeliest(kind: Kind, examples: Examples) -> Trial:
+    """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
+    some = examples.to_compare()
+    paths = [[Trial(one, some) for one in path.estimators] for path in kind]
+    best, enough = 0, some.folds_with(ENOUGH_HELD_OUT)
+    if len(kind) > 1:
+        few = some.folds_with(ENOUGH_TO_PREPARE) if any(len(path) > 1 for path in paths) else enough
+        starts = [trials[path.start].log_likelihood(few) for trials, path in zip(paths, kind, strict=True)]
+        best = int(np.argmax(starts))
+    trials, place = paths[best], kind[best].start
+    if len(trials) > 1:
+        place = _climb(cache(lambda i: trials[i].log_likelihood(enough)), place, len(trials))
+    return trials[place] if some is examples else Trial(trials[place].estimator, examples)
+
+
+def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
+    """A classifier that is fitted already, and what is learned from its scores of everything."""
+    rows, p = np.flatnonzero(examples.needed), examples.labels.positive.shape[1]
+    scorer = Scorer(estimator, np.arange(p), np.zeros(p))
+    rows, scores, certainty = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
+    return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
+
+
+def _climb(value: Callable[[int], float], start: int, length: int) -> int:
+    """The highest of a row of values that rise and then fall, from the start on and as far as it goes up."""
+    best = start
+    for step in (-1, 1):
+        while 0 <= best + step < length and value(best + step) > value(best):
+            best += step
+        if best != start:
+            break
+    return best
