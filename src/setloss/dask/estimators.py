@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -9,11 +10,16 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from setloss.dask.driver_problem import LINE_STEPS, PartitionedProblem
-from setloss.dask.inputs import LazyPartitions, is_frame, partitions_of, whole_rows
+from setloss.dask.inputs import is_frame, partitions_of, whole_rows
 from setloss.dask.partition import inspect_partition, refuse_split_bags, summarize
+from setloss.dask.partitioned_problem import (
+    LINE_STEPS,
+    FitDescription,
+    PartitionedProblem,
+    PartitionProblem,
+    judge,
+)
 from setloss.dask.scheduling import Partitions
-from setloss.dask.tasks import FitDescription, judge
 from setloss.estimators import SetClassifier
 from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.set_layout import Labels, warn_of_words, warn_ungrouped
@@ -23,6 +29,9 @@ from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 SOLVER_NAMES = ("auto", "cutting_plane")
+
+FITTED = ("coef_", "intercept_", "n_iter_", "dual_gap_", "solution_", "n_features_in_", "feature_names_in_")
+"""Attributes of a fit beside those of the labels."""
 
 
 class DaskSetClassifier(LinearSetModel):
@@ -62,8 +71,11 @@ class DaskSetClassifier(LinearSetModel):
     def to_local(self) -> SetClassifier:
         """The fitted estimator of `setloss.estimators`, with the same parameters and attributes and free of Dask."""
         check_is_fitted(self)
-        model = SetClassifier()
-        model.__dict__.update(vars(self))
+        model = SetClassifier(**self.get_params(deep=False))
+        self._labels.set_attributes(model)
+        for name in FITTED:
+            if hasattr(self, name):
+                setattr(model, name, getattr(self, name))
         return model
 
     # ---------------------------------------------------------------- fitting
@@ -75,35 +87,33 @@ class DaskSetClassifier(LinearSetModel):
         which are then no features: a list for y (n, p), one name for y (n,). A group lies in one partition: see
         `repartition_by_group` for arrays, and use ``shuffle(on=...)`` of a DataFrame.
         """
-        data = partitions_of(X, y, groups, sample_weight)
+        sources, names = partitions_of(X, y, groups, sample_weight)
         flat = not isinstance(y, list) if is_frame(X) else np.ndim(y) == 1
         if flat and groups is None:
             warn_ungrouped("trained")
-        self._fit_partitions(data, flat and groups is not None)
-        return self
-
-    def _fit_partitions(self, data: LazyPartitions, grouped: bool) -> None:
         self._validate_params()
-        loss, limits = self._loss(), self._limits()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
-        partitions = Partitions(data)
+        partitions, loss, limits = Partitions(sources), self._loss(), self._limits()
         used, found = summarize(partitions.each(inspect_partition, self.checkpoint is not None))
-        mean, weight = np.array([found.squares / found.weight]), np.array([found.weight])
-        constant = self._constant(mean, weight)
-        described = (found.classes[1], loss, self.operator, float(self.scale), float(self.C), constant)
         warn_of_words(found.classes)
-        partitions.prepare(used, FitDescription(*described))
+        constant = self._constant(np.array([found.squares / found.weight]), np.array([found.weight]))
+        description = FitDescription(
+            found.classes[1], constant, loss, self.operator, float(self.scale), float(self.C)
+        )
+        partitions.replace(used, partial(PartitionProblem, fit=description))
         shape = (found.labels or 1, found.features + 1)
-        problem = PartitionedProblem(partitions, shape, digest_of(repr(described) + found.digest))
+        problem = PartitionedProblem(partitions, shape, digest_of(repr(description) + found.digest))
         solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
+        grouped = flat and groups is not None
         Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
         self.n_features_in_ = found.features
-        if data.features is not None:
-            self.feature_names_in_ = np.array([str(name) for name in data.features], dtype=object)
+        if names is not None:
+            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         self.n_rounds_ = problem.rounds
         self._store(solution, constant)
-        self._warn(solution)
+        self._warn(solution, stacklevel=3)
+        return self
 
     # ---------------------------------------------------------------- prediction
 
@@ -143,10 +153,11 @@ class DaskSetClassifier(LinearSetModel):
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of all sets, and their weights."""
         model = self.to_local()
-        model.__dict__.pop("feature_names_in_", None)
         features = self.feature_names_in_.tolist() if is_frame(X) else None
-        data = partitions_of(X, y, groups, sample_weight, features)
-        answers = Partitions(data).each(judge, model)
+        if "feature_names_in_" in vars(model):
+            del model.feature_names_in_  # partitions hold arrays
+        sources, _ = partitions_of(X, y, groups, sample_weight, features)
+        answers = Partitions(sources).each(judge, model)
         losses, weights, names = zip(*answers, strict=True)
         refuse_split_bags(names)
         return np.concatenate(losses), np.concatenate(weights)

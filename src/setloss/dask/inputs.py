@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,31 +18,6 @@ from setloss.arguments import is_whole_number
 from setloss.dask.partition import Partition, make_partition, numbered
 
 
-@dataclass(frozen=True, eq=False)
-class LazyPartitions:
-    """Blocks of X, y, groups and weights for each partition, and the names of the features where they have any.
-
-    A block of a DataFrame comes with names of columns instead, so that the columns of a row stay together however the
-    partition is computed.
-    """
-
-    blocks: Sequence[tuple[Any, ...]]
-    features: list[Any] | None = None
-
-    def delayed(self) -> list[Any]:
-        """One `Delayed` for each `Partition`."""
-        make = partial(_make, self.features)
-        return [
-            delayed(partial(numbered, index, make), pure=False)(*arrays) for index, arrays in enumerate(self.blocks)
-        ]
-
-
-def _make(features: list[Any] | None, X: Any, *rest: Any) -> Partition:
-    if features is None:
-        return make_partition(X, *rest)
-    return make_partition(X[features], *(None if name is None else X[name] for name in rest))
-
-
 def is_frame(data: Any) -> bool:
     """Whether something is a dask DataFrame."""
     return hasattr(data, "to_delayed") and hasattr(data, "columns")
@@ -51,17 +25,33 @@ def is_frame(data: Any) -> bool:
 
 def partitions_of(
     X: Any, y: Any, groups: Any = None, sample_weight: Any = None, features: list[Any] | None = None
-) -> LazyPartitions:
-    """The partitions of X with what belongs to them.
+) -> tuple[list[Any], list[Any] | None]:
+    """One `Delayed` for each `Partition` of X with what belongs to it, and the names of the features if X has any.
 
     X is a dask array, and the others are arrays; or a DataFrame, and they name columns of it, `y` one or a list.
     Other columns, or those in `features`, are the features.
     """
     given = {"y": y, "groups": groups, "sample_weight": sample_weight}
-    if not is_frame(X):
+    if is_frame(X):
+        features = _features_beside(X, given) if features is None else features
+        # names, so that the columns of a row stay together however the partition is computed
+        blocks = [(block, *given.values()) for block in X.to_delayed()]
+    else:
         rows = whole_rows(X)
         columns = [_blocks(name, values, rows) for name, values in given.items()]
-        return LazyPartitions(list(zip(rows.to_delayed()[:, 0], *columns, strict=True)))
+        blocks, features = list(zip(rows.to_delayed()[:, 0], *columns, strict=True)), None
+    make = partial(_partition, features)
+    return [delayed(partial(numbered, k, make), pure=False)(*block) for k, block in enumerate(blocks)], features
+
+
+def _partition(features: list[Any] | None, X: Any, *rest: Any) -> Partition:
+    if features is None:
+        return make_partition(X, *rest)
+    return make_partition(X[features], *(None if name is None else X[name] for name in rest))
+
+
+def _features_beside(X: Any, given: dict[str, Any]) -> list[Any]:
+    """The columns of a DataFrame that are not given as something else."""
     taken = []
     for name, column in given.items():
         named = column if isinstance(column, list) else [] if column is None else [column]
@@ -69,10 +59,10 @@ def partitions_of(
             shown = ", ".join(map(str, X.columns[:10]))
             raise ValueError(f"{name}={column!r}: X is a DataFrame, so give names of its columns: {shown} ...")
         taken += named
-    kept = [column for column in X.columns if column not in taken] if features is None else features
+    kept = [column for column in X.columns if column not in taken]
     if not kept:
         raise ValueError("no column is left for the features")
-    return LazyPartitions([(block, *given.values()) for block in X.to_delayed()], kept)
+    return kept
 
 
 def whole_rows(X: Any) -> Any:

@@ -203,18 +203,17 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:
-    classes: NDArray[Any] = np.empty(0)
+    classes: set[Any] = set()
     for index, report in enumerate(reports):
-        if report.classes.size:
-            classes = np.union1d(classes, report.classes) if classes.size else report.classes
+        classes |= set(report.classes.tolist())
         if len(classes) > 2:
             raise PartitionError(
-                f"with partition {index} there are more than two labels, {classes[:4].tolist()}; a label is right or "
+                f"with partition {index} there are more than two labels, {sorted(classes)[:4]}; a label is right or "
                 "wrong, so there are two"
             )
     if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes.tolist()}, in all partitions together; training needs both")
-    return classes
+        raise ValueError(f"y has only one class, {list(classes)}, in all partitions together; training needs both")
+    return np.unique(np.array(list(classes)))
 
 
 def refuse_split_bags(names: Sequence[NDArray[Any]]) -> None:

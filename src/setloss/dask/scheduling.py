@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial, reduce
+from functools import partial
 from math import ceil
-from operator import add
 from typing import Any
 
+import numpy as np
 from distributed import CancelledError, KilledWorker, get_client, wait
 
 import dask
 from dask import config, delayed
-from setloss.dask.inputs import LazyPartitions
 from setloss.dask.partition import numbered
-from setloss.dask.tasks import FitDescription, PartitionProblem
 from setloss.solvers.deadline import check_time
 from setloss.solvers.loop import OutOfReachError
 from setloss.typing import Array
@@ -50,8 +48,8 @@ class ClusterLostError(OutOfReachError):
 class Partitions:
     """Partitions of a Dask collection, and the tasks that run on them: by the current client, or in this process."""
 
-    def __init__(self, data: LazyPartitions) -> None:
-        self._sources = data.delayed()
+    def __init__(self, sources: Sequence[Any]) -> None:
+        self._sources = list(sources)
         try:
             self._client: Any = get_client()
         except ValueError:
@@ -61,9 +59,9 @@ class Partitions:
         self._last: list[Any] = []
         self._stale = True
 
-    def prepare(self, kept: Sequence[int], fit: FitDescription) -> None:
-        """Work with the training problems of these partitions from now on."""
-        self._sources = [_lazy(partial(PartitionProblem, fit=fit))(self._sources[index]) for index in kept]
+    def replace(self, kept: Sequence[int], make: Callable[[Any], Any]) -> None:
+        """Work with what is made of these partitions from now on."""
+        self._sources = [_lazy(make)(self._sources[index]) for index in kept]
         self._stale = True
 
     def each(self, task: Callable[..., Any], *shared: Any) -> list[Any]:
@@ -145,7 +143,7 @@ def _lazy(function: Callable[..., Any]) -> Any:
 
 def _answers(task: Callable[..., Any], parts: Sequence[Any], shared: tuple[Any, ...]) -> list[Any]:
     """A task for every partition; what they share is a task of its own, so that it is sent to a worker once."""
-    common = _lazy(partial(_same, shared))()
+    common = _lazy(partial(tuple, shared))()
     return [_lazy(partial(_apply, index, task))(part, common) for index, part in enumerate(parts)]
 
 
@@ -153,9 +151,5 @@ def _apply(index: int, task: Callable[..., Any], part: Any, shared: tuple[Any, .
     return numbered(index, task, part, *shared)
 
 
-def _same(shared: tuple[Any, ...]) -> tuple[Any, ...]:
-    return shared
-
-
 def _sum(shares: Sequence[Shares]) -> Shares:
-    return tuple(reduce(add, terms) for terms in zip(*shares, strict=True))
+    return tuple(np.sum(terms, axis=0) for terms in zip(*shares, strict=True))

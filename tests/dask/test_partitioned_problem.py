@@ -1,6 +1,7 @@
-"""What partitions answer, judged from the definition: risks, slopes along lines, and planes below the risk of all."""
+"""What partitions answer, judged from the definition: risks, slopes, planes below the risk of all; in few rounds."""
 
 import pickle
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,9 +10,18 @@ from hypothesis import strategies as st
 
 from helpers.reference_operators import reference_operator
 from setloss import loss_named
-from setloss.dask.driver_problem import reachable_from
 from setloss.dask.partition import make_partition
-from setloss.dask.tasks import FitDescription, PartitionProblem, Point, cut_at, risk_along, risk_at
+from setloss.dask.partitioned_problem import (
+    LINE_STEPS,
+    FitDescription,
+    PartitionedProblem,
+    PartitionProblem,
+    Point,
+    cut_at,
+    reachable_from,
+    risk_along,
+    risk_at,
+)
 
 MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "margin"), ("hamming", "hinge")]
 
@@ -22,7 +32,7 @@ class Data:
     def __init__(self, seed, parts, kind, model, scale):
         generator = np.random.default_rng(seed)
         self.loss, self.operator, self.scale, self.kind = *model, scale, kind
-        self.spec = FitDescription(1, loss_named(self.loss), self.operator, scale, 0.7, 1.5)
+        self.spec = FitDescription(1, 1.5, loss_named(self.loss), self.operator, scale, 0.7)
         self.shape = (1, 4) if kind == "bags" else (3, 4)
         self.parts = [self._part(generator) for _ in range(parts)]
         self.shares = [PartitionProblem(part, self.spec) for part in self.parts]
@@ -111,3 +121,48 @@ def test_risks_along_a_line_come_with_slopes_of_it(data, seed):
     between = Point(2, start.parameters + 0.25 * (end.parameters - start.parameters), (0, 1, 0.25))
     data.shares[0] = pickle.loads(pickle.dumps(data.shares[0]))
     assert_below(data, *data.total(cut_at, between), generator, touching=between.parameters)
+
+
+def bisection(lows):
+    """The lengths that a line search takes whose slopes say so at each of them: go on (True) or back."""
+    low, high, lengths = 0.0, 1.0, [1.0]
+    for on in lows:
+        low, high = (lengths[-1], high) if on else (low, lengths[-1])
+        lengths.append(0.5 * (low + high))
+    return lengths
+
+
+@pytest.mark.parametrize("lows", list(product([True, False], repeat=LINE_STEPS - 2)))
+def test_a_search_takes_no_length_out_of_reach(lows):
+    lengths = bisection((False, *lows))
+    assert len(lengths) == LINE_STEPS
+    for k in range(1, LINE_STEPS):
+        assert set(reachable_from(lengths[k])) >= set(lengths[k:])
+
+
+class CountedLengths:
+    """Partitions that know the risk |length - 0.3| of any line, and note what was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def total(self, task, start, end, lengths):
+        self.asked.append(lengths)
+        return np.array([[abs(length - 0.3), np.sign(length - 0.3)] for length in lengths]).T, np.zeros(())
+
+
+def test_a_line_asks_first_for_what_the_last_one_took_and_then_for_all_that_is_left():
+    engine, nowhere = CountedLengths(), np.zeros((1, 2))
+    problem = PartitionedProblem(engine, (1, 2), "")
+    path = bisection([False, False, True, False])
+    for _ in range(2):
+        line = problem.line(problem.place(nowhere), nowhere)
+        assert [line.at(length)[0] for length in path] == [abs(length - 0.3) for length in path]
+    other = problem.line(problem.place(nowhere), nowhere)
+    other.at(1.0)
+    assert engine.asked == [
+        (1.0, 0.5, 0.25, 0.125, 0.0625),  # what most lines take
+        (0.3125, 0.375, 0.4375),  # and all that is left where this one takes another turn
+        (1.0, 0.5, 0.25, 0.375, 0.3125),  # all that the next one needs
+        (1.0, 0.5, 0.25, 0.375, 0.3125),
+    ]
