@@ -2,7 +2,8 @@
 
 python -m benchmarks.lazy_decisions [ROWS]          10,000,000 rows of 50 scores by default
 
-Dask's profiler is off: it looks at every worker by the clock, which on a busy machine costs more than the work.
+Both sides run the same allocator, without Dask's order to return freed memory at once (`MALLOC_TRIM_THRESHOLD_`), and
+Dask's profiler is off, which looks at every worker by the clock: on a busy machine that costs more than the work.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ from benchmarks.measure import Row
 from setloss.estimators import SetDecision
 
 LABELS, BLOCK = 50, 100_000
+
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+}
 
 
 def scores_of_block(number: int) -> NDArray[Any]:
@@ -40,7 +46,7 @@ def rows(quick: bool, n: int | None = None) -> list[Row]:
     parts = [da.from_delayed(delayed(scores_of_block)(i), (BLOCK, LABELS), float) for i in range(blocks)]
     lazy = model.predict(da.concatenate(parts))
     with (
-        config.set({"distributed.worker.profile.enabled": False}),
+        config.set(QUIET),
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):

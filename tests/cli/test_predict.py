@@ -126,9 +126,7 @@ def test_bad_input_is_one_sentence(folder):
     assert "cannot be read as a model" in complaint("predict broken.skops orders.csv")
 
 
-@pytest.mark.parametrize(
-    "broken", [{"_scorer": None}, {"decision_": "abc"}, {"source_": {"width": 1}}, {"source_": [1]}]
-)
+@pytest.mark.parametrize("broken", [{"_scorer": None}, {"rule_": "abc"}, {"source_": {"width": 1}}, {"source_": [1]}])
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_a_model_that_does_not_fit_together_is_one_sentence(folder, command, broken):
     model = setloss.load("sets.skops")

@@ -2,7 +2,6 @@
 
 import logging
 import signal
-import sys
 
 import numpy as np
 import pytest
@@ -10,9 +9,6 @@ import pytest
 import setloss
 from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
-from setloss.cli.linear_models import LinearOptions
-from setloss.cli.train import TrainingOptions, _estimator
-from setloss.io.models import save
 
 pd = pytest.importorskip("pandas")
 
@@ -100,21 +96,6 @@ def test_progress_names_classifiers_and_folds_in_plain_words(folder, caplog):
     ]
 
 
-@pytest.mark.parametrize("method", ["slack", "bd", "hinge", "logistic", "trees"])
-@pytest.mark.parametrize("label_sets", [True, False])
-def test_methods_give_classifiers_of_their_kind(method, label_sets):
-    model = _estimator(TrainingOptions(method), LinearOptions(C="0.1,1"), "jaccard", label_sets)
-    kinds = {
-        "logistic": "LabelwiseClassifier" if label_sets else "LogisticRegression",
-        "trees": "ExtraTreesClassifier",
-    }
-    scorer = model.estimator[-1] if isinstance(model.estimator, list) else model.estimator
-    assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
-    assert getattr(scorer, "operator", method) == method
-    assert getattr(scorer, "C", 1.0) == 1.0
-    assert model.loss == "jaccard"
-
-
 def test_the_papers_own_model_goes_by_signs(folder):
     document = parsed("train sets.npz --rule sign --method bd --scale 2 --C 0.1 --tol 1e-2 --model m.skops --json")
     assert (document["status"], document["rule"]) == ("converged", "sign")
@@ -144,21 +125,6 @@ def test_a_limit_before_the_gap_ends_in_4_with_a_model(folder):
     result = run("train sets.npz --rule sign --max-iter 1 --tol 1e-9 --C 100 --model m.skops", code=4)
     assert "raise --max-iter or --max-time, or lower C" in result.stderr
     assert setloss.load("m.skops")[-1].n_iter_ >= 1
-
-
-def test_an_interrupt_while_the_model_is_written_does_not_lose_it(folder, monkeypatch):
-    def interrupted(*given):
-        signal.raise_signal(signal.SIGINT)
-        save(*given)
-
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr(sys.modules[TrainingOptions.__module__], "save", interrupted)
-    try:
-        assert "written to m.skops" in run("train sets.npz --rule sign --model m.skops").stdout
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert setloss.load("m.skops")
 
 
 def test_tracks_losses_with_parameters_and_cost_curves(folder):

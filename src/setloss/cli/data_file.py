@@ -18,8 +18,6 @@ from setloss.io.data import listed, require_names
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import bag_ids
 
-OPTIONS = ("labels", "group", "label", "ignore", "features", "separator")
-
 _option = partial(panel_option, "Reading DATA: more")
 
 
@@ -27,13 +25,7 @@ _option = partial(panel_option, "Reading DATA: more")
 class DataOptions:
     """A data file and how to read it, as given."""
 
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help=".csv, .tsv, .parquet, .arff, .npz or .svm (.svmlight, .libsvm, .txt).",
-        ),
-    ]
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .tsv, .parquet, .arff, .npz or .svm file.")]
     labels: Annotated[
         str | None,
         panel_option(
@@ -146,7 +138,9 @@ def _in_options() -> Iterator[None]:
     try:
         yield
     except DatasetError as error:
-        raise InputError(re.sub(rf"\b({'|'.join(OPTIONS)})=(?!\w)", r"--\1", str(error))) from None
+        raise InputError(
+            re.sub(r"\b(labels|group|label|ignore|features|separator)=(?!\w)", r"--\1", str(error))
+        ) from None
 
 
 def has_labels(found: LabelSets | Tracks) -> bool:

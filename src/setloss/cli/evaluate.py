@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from setloss.cli.answered import Curve
 from setloss.cli.commands import (
     PLOTS,
     InputError,
@@ -24,8 +23,11 @@ from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
 from setloss.losses import as_loss, loss_named
 
-PLAIN_CUTS = {"half": "cut at 1/2", "threshold": "at one threshold"}
-"""The rules beside the decision of the model, in words."""
+ROWS = {"decided": "as decided", "half": "cut at 1/2", "threshold": "at one threshold"}
+"""The decision of the model, and the rules beside it, in words."""
+
+FEWEST = 20
+"""Fewest sets of a curve: the mean score of fewer says little."""
 
 
 @with_option_groups
@@ -62,23 +64,27 @@ def evaluate(
         waiting.doing("predicting")
         with in_use(model, data.data):
             X, beside, estimator = trained.prepared(examples.X), trained.beside(examples), trained.estimator
-            facts: dict[str, Any] = {"loss": _named(estimator.loss), "sets": 0, "rows": {}, "promise": None}
+            promise = getattr(estimator, "promise_", None)
+            name = estimator.loss if isinstance(estimator.loss, str) else repr(estimator.loss)
+            facts: dict[str, Any] = {"loss": name, "sets": 0, "rows": {}, "promise": None}
             facts["expected_score"] = _expected(estimator, X, beside) if trained.decides else None
             if labelled:
                 facts |= _judged(trained, X, examples, beside)
-            if labelled and (plot is not None or hasattr(estimator, "promise_")):
-                curve = Curve.of(estimator, X, getattr(examples, "Y" if trained.of_label_sets else "y"), beside)
-                facts["promise"] = curve.facts
+            if labelled and (plot is not None or promise is not None):
+                scores, answered = _curve(estimator, promise, X, examples, beside)
+            if labelled and promise is not None:
+                facts["promise"] = _kept(promise, scores, answered)
+    what = "F1" if name == "f1" else f"1 - loss of {name}"
     if not labelled and facts["expected_score"] is None:
         remedy = "" if loss == LossOptions() else "; it can for the loss that it was trained for: leave --loss out"
         raise InputError(f"{data.data} has no labels, and the model cannot tell what to expect without them{remedy}")
     if plot is not None:
         with writing("--plot", plot):
-            curve.draw(plot, _score(facts["loss"]))
+            _draw(plot, what, promise, scores, answered)
     if as_json:
         print_document(facts)
     else:
-        _print_words(facts, f"{model} on {data.data}")
+        _print_words(facts, f"{model} on {data.data}", what)
     if plot is not None:
         say(f"figure written to {plot}")
 
@@ -101,8 +107,7 @@ def _judged(trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]
         found, other = (
             judge(truth, chosen, groups=sets) for judge in (as_loss(trained.estimator.loss), loss_named("f1"))
         )
-        error = float(found.std(ddof=1)) / math.sqrt(len(found)) if len(found) > 1 else None
-        return {"loss": float(found.mean()), "error": error, "f1": 1 - float(other.mean())}
+        return {"loss": float(found.mean()), "error": _error(found), "f1": 1 - float(other.mean())}
 
     estimator = trained.estimator
     scores = estimator._scores(X)
@@ -127,13 +132,17 @@ def _truth(examples: Any) -> tuple[Any, Any, Any]:
     return Y[known] == 1, known, np.nonzero(known)[0]
 
 
-def _print_words(facts: dict[str, Any], title: str) -> None:
-    what = _score(facts["loss"])
+def _error(values: Any) -> float | None:
+    """The standard error of a mean; None of fewer than two values."""
+    return float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
+def _print_words(facts: dict[str, Any], title: str, what: str) -> None:
     typer.echo(title)
     if facts["rows"]:
         typer.echo(f"{'':<16}  {facts['loss']} loss and F1, means over {facts['sets']} sets")
     for name, row in facts["rows"].items():
-        typer.echo(f"{PLAIN_CUTS.get(name, 'as decided'):<16}  {row['loss']:.4f}{_spread(row)}  {row['f1']:.4f}")
+        typer.echo(f"{ROWS[name]:<16}  {row['loss']:.4f}{_spread(row)}  {row['f1']:.4f}")
     if facts["expected_score"] is not None:
         value, low, high = facts["expected_score"].values()
         typer.echo(f"expected {what}, labels not used: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")
@@ -147,14 +156,50 @@ def _print_words(facts: dict[str, Any], title: str) -> None:
 
 
 def _spread(mean: dict[str, Any]) -> str:
-    """The standard error of a mean, if it is known."""
     return "" if mean["error"] is None else f" +- {mean['error']:.4f}"
 
 
-def _named(loss: Any) -> str:
-    return loss if isinstance(loss, str) else repr(loss)
+# -------------------------------------------------------------------- promises
 
 
-def _score(loss: str) -> str:
-    """The score that goes with a loss."""
-    return "F1" if loss == "f1" else f"1 - loss of {loss}"
+def _curve(estimator: Any, promise: Any, X: Any, examples: Any, beside: dict[str, Any]) -> tuple[Any, Any]:
+    """The score of every labelled set, the surest first, and whether the promise answers it."""
+    y = examples.y if beside else examples.Y
+    expected, losses = estimator.expected_loss(X, **beside), estimator.losses(X, y, **beside)
+    answered = np.zeros(len(expected), bool) if promise is None else promise.answers(X, **beside)
+    judged = np.isfinite(y).any(axis=1) if y.ndim == 2 and y.dtype.kind == "f" else np.full(len(expected), True)
+    order = np.argsort(expected[judged], kind="stable")
+    return 1 - losses[order], answered[judged][order]
+
+
+def _kept(promise: Any, scores: Any, answered: Any) -> dict[str, Any]:
+    """A promise, and what was observed of it."""
+    of = scores[answered]
+    return {
+        "words": str(promise),
+        "at_least": 1 - promise.at_most,
+        "share": len(of) / len(scores),
+        "score": float(of.mean()) if len(of) else None,
+        "error": _error(of),
+    }
+
+
+def _draw(path: Path, score: str, promise: Any, scores: Any, answered: Any) -> None:
+    """The mean score of what is answered against its share, with twice the standard error."""
+    from matplotlib.figure import Figure
+
+    number = np.arange(1, len(scores) + 1)
+    means = np.cumsum(scores) / number
+    errors = np.sqrt(np.maximum(np.cumsum(scores**2) / number - means**2, 0) / number)
+    shown = slice(min(FEWEST, len(number)) - 1, None)
+    share, means, errors = 100 * number[shown] / number[-1], means[shown], errors[shown]
+    axes = (figure := Figure(layout="constrained")).add_subplot(xlim=(0, 100))
+    axes.set_xlabel("sets answered, the surest first (%)")
+    axes.set_ylabel(f"mean {score} of what is answered, with twice its standard error")
+    axes.fill_between(share, means - 2 * errors, means + 2 * errors, alpha=0.2, linewidth=0)
+    axes.plot(share, means)
+    if promise is not None:
+        axes.axhline(1 - promise.at_most, color="C1", linestyle="--", label="promised")
+        axes.axvline(100 * answered.mean(), color="C1", linestyle=":", label="answered")
+        axes.legend()
+    figure.savefig(path, dpi=150)

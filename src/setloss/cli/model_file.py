@@ -50,10 +50,8 @@ class TrainedModel:
             wanted = "--trusted " + missing[:-2].replace("', '", ",") if missing else ""
             raise InputError(words + wanted) from None
         with in_use(path, path):
-            known = {
-                "features": _names(model, "feature_names_in_"),
-                "labels": _names(last_step(model), "label_names_"),
-            }
+            names = ("features", model, "feature_names_in_"), ("labels", last_step(model), "label_names_")
+            known = {key: list(getattr(part, name)) for key, part, name in names if hasattr(part, name)}
             source = Source(**getattr(model, "source_", known))
         trained = cls(path, model, source)
         if not trained.decides and not hasattr(trained.estimator, "loss"):
@@ -110,11 +108,6 @@ class TrainedModel:
 def last_step(model: Any) -> Any:
     """The estimator at the end of a pipeline, or the model itself."""
     return model[-1] if hasattr(model, "steps") else model
-
-
-def _names(model: Any, attribute: str) -> list[str] | None:
-    found = getattr(model, attribute, None)
-    return None if found is None else list(found)
 
 
 def note_source(model: Any, examples: Any, options: Any) -> None:

@@ -3,13 +3,13 @@
 import csv
 import io
 import sys
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
 import numpy as np
 import typer
 
-from setloss.cli.answered import answered_rows
 from setloss.cli.commands import InputError, check_writable, say, with_option_groups, writing
 from setloss.cli.data_file import DataOptions
 from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
@@ -48,62 +48,47 @@ def predict(
         rows = data.read_for(trained, labels=False)
         waiting.doing("predicting")
         with in_use(model, data.data):
-            columns = _first_columns(trained, rows)
-            X, beside = trained.prepared(rows.X), trained.beside(rows)
-            values = _values(trained, X, beside, probabilities)
-            header = trained.source.labels or _header(trained, values)
-            if names:
-                columns["labels"] = _named_sets(trained, values, header)
-            answered = answered_rows(trained.estimator, X, beside)
-            if answered is not None:
-                values, header = np.column_stack([values, answered.astype(int)]), [*header, "answered"]
+            table = _table(trained, rows, probabilities, names)
     if out is None:
-        _write_csv(columns, values, header, sys.stdout)
+        _write_csv(table, sys.stdout)
         return
     with writing("--out", out), replacing(out) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(columns, values, header, text)
+        _write_csv(table, text)
         text.detach()
     say(f"predictions written to {out}")
 
 
-def _first_columns(trained: TrainedModel, rows: Any) -> dict[str, list[Any]]:
-    """The columns that come first: the id and the bag of a row, as far as there are any."""
-    found: dict[str, list[Any]] = {}
-    identity, groups = getattr(trained.encoder, "id_", None), getattr(rows, "groups", None)
-    if identity is not None and identity in rows.X:
-        found[identity] = rows.X[identity].tolist()
-    if groups is not None:
-        found[trained.source.group] = groups.tolist()
-    return found
-
-
-def _values(trained: TrainedModel, X: Any, beside: dict[str, Any], probabilities: bool) -> Any:
-    """The labels (n, p) or their probabilities; one column for tracks."""
+def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -> list[tuple[str, list[Any]]]:
+    """Names and columns: id, bag, names of the labels, labels or probabilities, and whether a set is answered."""
+    estimator, sets = trained.estimator, trained.of_label_sets
+    if names and not sets:
+        raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
     if probabilities and not trained.decides:
         raise InputError("the model goes by the signs of its scores, which are no probabilities")
-    if not probabilities:
-        found = trained.estimator.predict(X, **beside)
-    else:
-        found = trained.estimator.predict_proba(X, **beside)
-        found = found if trained.of_label_sets else found[:, 1]
-    return found.reshape(len(found), -1)
+    X, beside = trained.prepared(rows.X), trained.beside(rows)
+    found = (estimator.predict_proba if probabilities else estimator.predict)(X, **beside)
+    values = found[:, 1:] if probabilities and not sets else found.reshape(len(found), -1)
+    columns = []
+    identity = getattr(trained.encoder, "id_", None)
+    if identity is not None and identity in rows.X:
+        columns.append((identity, rows.X[identity].tolist()))
+    if getattr(rows, "groups", None) is not None:
+        columns.append((trained.source.group, rows.groups.tolist()))
+    header = trained.source.labels or (list(map(str, range(values.shape[1]))) if sets else ["prediction"])
+    if names:
+        separator = (trained.source.cell or ["", ""])[1] or ";"
+        columns.append(("labels", [separator.join(compress(header, row > 0)) for row in values]))
+    columns += zip(header, values.T.tolist(), strict=True)
+    if hasattr(estimator, "promise_"):
+        answered = estimator.promise_.answers(X, **beside).astype(int)
+        places = np.unique(beside["groups"], return_inverse=True)[1] if beside else slice(None)
+        columns.append(("answered", answered[places].tolist()))
+    return columns
 
 
-def _header(trained: TrainedModel, values: Any) -> list[str]:
-    return [str(j) for j in range(values.shape[1])] if trained.of_label_sets else ["prediction"]
-
-
-def _named_sets(trained: TrainedModel, values: Any, header: list[str]) -> list[str]:
-    """The names of the labels of each row in one cell, with the sign between them that the model was trained on."""
-    if not trained.of_label_sets:
-        raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
-    separator = (trained.source.cell or ["", ""])[1] or ";"
-    return [separator.join(name for name, chosen in zip(header, row, strict=True) if chosen > 0) for row in values]
-
-
-def _write_csv(columns: dict[str, list[Any]], values: Any, header: list[str], file: TextIO) -> None:
+def _write_csv(table: list[tuple[str, list[Any]]], file: TextIO) -> None:
+    header, columns = zip(*table, strict=True)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*columns, *header])
-    for *names, row in zip(*columns.values(), values.tolist(), strict=True):
-        writer.writerow([*names, *row])
+    writer.writerow(header)
+    writer.writerows(zip(*columns, strict=True))

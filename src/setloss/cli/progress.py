@@ -1,11 +1,8 @@
 """Progress of long commands on standard error: one bar on a terminal, elsewhere a sentence now and then."""
 
 import logging
-import signal
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Self
 
 from rich.console import Console
@@ -16,16 +13,6 @@ from setloss.cli.commands import say
 
 SECONDS_BETWEEN_LINES = 20.0
 """How often a line is written where there is no terminal."""
-
-
-@contextmanager
-def finishing() -> Iterator[None]:
-    """Ctrl-C is not heard for the short time in which a result is written, which it would lose."""
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heard)
 
 
 class Waiting(logging.Handler):

@@ -1,33 +1,34 @@
-"""``setloss train``: from a data file to a model file."""
+"""``setloss train``: from a data file to a model file, and a report in words."""
 
+import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from setloss.cli.answered import PromiseOptions
 from setloss.cli.commands import (
     InputError,
     JsonOption,
     check_writable,
-    panel_option,
     print_document,
     say,
     with_option_groups,
 )
 from setloss.cli.data_file import DataOptions
-from setloss.cli.linear_models import SURROGATES, LinearOptions
 from setloss.cli.model_file import note_source
-from setloss.cli.progress import Waiting, finishing
+from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
-from setloss.cli.training_report import columns_of, print_report, summary_of
-from setloss.defaults import LINEAR_MODELS
+from setloss.cli.training_options import (
+    LinearOptions,
+    PromiseOptions,
+    TrainingOptions,
+    check_options,
+    estimator_for,
+)
 from setloss.io.models import save
 
 NOT_CONVERGED = 4
@@ -36,49 +37,14 @@ NOT_CONVERGED = 4
 FEW_ROWS = 20
 """Tables with fewer rows are tried out, and may have labels that occur once."""
 
-METHODS = (*SURROGATES, "logistic", "trees")
-
-_model = partial(panel_option, "The model")
-
-
-@dataclass(frozen=True)
-class TrainingOptions:
-    """How to train, as given."""
-
-    method: Annotated[
-        str | None,
-        _model(
-            f"What gives scores: logistic, trees, or a linear model trained by a surrogate: {', '.join(SURROGATES)}.",
-            show_default="the likeliest of several logistic regressions and trees",
-        ),
-    ] = None
-    rule: Annotated[
-        str,
-        _model(
-            "How scores become sets, learned on held-out folds: counts, plug-in, threshold, half or auto, the better "
-            "of counts and threshold. sign: a linear model as in the paper."
-        ),
-    ] = "auto"
-    cv: Annotated[int, _model("Folds.", min=2)] = 5
-    average: Annotated[str, _model("Of label sets: samples, macro or micro.")] = "samples"
-    jobs: Annotated[int, _model("Folds at a time.")] = 1
-
-    def check(self, linear: LinearOptions) -> None:
-        """Refuse what contradicts itself before any data are read; estimators check the rest."""
-        if self.method not in (None, *METHODS):
-            raise InputError(f"there is no method {self.method!r}; the names are {', '.join(METHODS)}")
-        if self.rule == "sign" and self.method not in (None, *SURROGATES):
-            raise InputError(f"--rule sign is for linear models ({', '.join(SURROGATES)}); take --rule half")
-        if self.surrogate is None and linear != LinearOptions():
-            raise InputError(f"--C, --scale, --tol, --max-iter, --max-time are for --method {', '.join(SURROGATES)}")
-        linear.path()
-
-    @property
-    def surrogate(self) -> str | None:
-        """The surrogate that a linear model is trained by, if one is."""
-        if self.method is None and self.rule == "sign":
-            return LINEAR_MODELS.operator
-        return self.method if self.method in SURROGATES else None
+RULES = {
+    "counts": "the number of labels of a set is learned beside the scores; the set of least expected loss is taken",
+    "plug-in": "labels are taken as independent; the set of least expected loss is taken",
+    "threshold": "scores above a threshold are taken, the one that lost least on held-out sets",
+    "half": "labels of a probability above 1/2 are taken",
+    "sign": "labels of a positive score are taken, as in the paper",
+}
+"""Rules and what they mean."""
 
 
 @with_option_groups
@@ -86,23 +52,21 @@ def train(
     data: DataOptions,
     loss: LossOptions,
     training: TrainingOptions,
-    linear: LinearOptions,
     promised: PromiseOptions,
+    linear: LinearOptions,
     model: Annotated[Path, typer.Option(help="File to write, .skops.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Train a classifier of label sets or of tracks (bags of frames), and decide for the loss of the whole set.
-
-    Columns of tables may be numbers, categories, dates, free text and empty; a report says what became of each.
+    """Train on label sets or tracks (bags of frames), and decide for the loss of the whole set.
 
     For example: setloss train stories.csv --labels topics --model stories.skops
     """
     from sklearn.pipeline import make_pipeline
 
     objective = loss.read()
-    training.check(linear)
-    promised.check(training)
+    check_options(training, linear, promised)
     check_writable("--model", model, (".skops",), data.data)
+    promise = None
     with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
         examples = data.read()
         _check_labels(examples, data.data)
@@ -112,25 +76,26 @@ def train(
         for step in steps:
             X = step.fit_transform(X)
         waiting.doing("training")
-        estimator = _estimator(training, linear, objective, hasattr(examples, "Y"))
+        estimator = estimator_for(training, linear, objective, hasattr(examples, "Y"))
         estimator.fit(X, **_targets(examples)).set_params(verbose=0)
         fitted = make_pipeline(*steps, estimator) if steps else estimator
-        promise = None
         if kept is not None:
             waiting.doing("learning the promise")
             promise = promised.make(estimator, fitted[:-1].transform(kept.X) if steps else kept.X, _targets(kept))
         waiting.doing(f"writing {model}")
         note_source(fitted, examples, data)
-        with finishing():
-            save(fitted, model)
-    sets = X.shape[0] if hasattr(examples, "Y") else len(np.unique(examples.groups))
-    document = summary_of(estimator, objective) | {"sets": sets, "features": int(X.shape[1])}
-    document |= {"columns": columns_of(steps[0] if steps else None, examples), "model": str(model)}
-    document["promise"] = None if promise is None else {"sets": promise.sets, "words": str(promise)}
+        save(fitted, model)
+    document = _summary(estimator) | {
+        "sets": X.shape[0] if hasattr(examples, "Y") else len(np.unique(examples.groups)),
+        "features": int(X.shape[1]),
+        "columns": _columns(steps[0] if steps else None, examples),
+        "model": str(model),
+        "promise": None if promise is None else {"sets": promise.sets, "words": str(promise)},
+    }
     if as_json:
         print_document(document)
     else:
-        print_report(document)
+        _print_report(document)
     if document["status"] not in (None, "converged"):
         gap = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
         say(f"{document['status']} with {gap}, not {linear.tol:.1e}; raise --max-iter or --max-time, or lower C")
@@ -138,8 +103,14 @@ def train(
 
 
 def _targets(examples: Any) -> dict[str, Any]:
-    """What `fit` takes beside X."""
-    return {"y": examples.Y} if hasattr(examples, "Y") else {"y": examples.y, "groups": examples.groups}
+    """What `fit` takes beside X; labels of a table keep their names."""
+    if not hasattr(examples, "Y"):
+        return {"y": examples.y, "groups": examples.groups}
+    if not (hasattr(examples.X, "columns") and isinstance(examples.Y, np.ndarray)):
+        return {"y": examples.Y}
+    from pandas import DataFrame
+
+    return {"y": DataFrame(examples.Y, columns=examples.label_names)}
 
 
 @contextmanager
@@ -190,25 +161,66 @@ def _preparation(X: Any, training: TrainingOptions) -> list[Any]:
     return [SimpleImputer(strategy="median"), StandardScaler()] if is_linear and isinstance(X, np.ndarray) else []
 
 
-def _estimator(training: TrainingOptions, linear: LinearOptions, objective: Any, of_label_sets: bool) -> Any:
-    """The estimator that the options ask for."""
-    from sklearn.ensemble import ExtraTreesClassifier
-    from sklearn.linear_model import LogisticRegression
+# -------------------------------------------------------------------- the report
 
-    from setloss.estimators import SetDecisionCV
-    from setloss.estimators.candidates import LEAF, TREES
-    from setloss.estimators.label_scores import LabelwiseClassifier
 
-    scorer: Any = None
-    if training.surrogate is not None and training.rule == "sign":
-        return linear.as_in_the_paper(training.surrogate, objective, training.cv)
-    if training.surrogate is not None:
-        scorer = linear.scorers(training.surrogate, objective)
-    elif training.method == "trees":
-        scorer = ExtraTreesClassifier(TREES, min_samples_leaf=LEAF, random_state=0, n_jobs=training.jobs)
-    elif training.method == "logistic":
-        scorer = LogisticRegression(max_iter=1000)
-        scorer = LabelwiseClassifier(scorer) if of_label_sets else scorer
-    options: dict[str, Any] = {"average": training.average} if of_label_sets else {}
-    options |= {"cv": training.cv, "n_jobs": training.jobs, "verbose": 1}
-    return SetDecisionCV(scorer, objective, rule=training.rule, **options)
+def _summary(estimator: Any) -> dict[str, Any]:
+    """What was trained and how it ended; None where something does not apply."""
+    from setloss.estimators.fit_log import in_words
+
+    decision, scorer = getattr(estimator, "decision_", None), getattr(estimator, "estimator_", estimator)
+    losses = {} if decision is None else decision.rule_losses_
+    solution = getattr(scorer[-1] if hasattr(scorer, "steps") else scorer, "solution_", None)
+    return {
+        "loss": estimator.loss if isinstance(estimator.loss, str) else repr(estimator.loss),
+        "classifier": in_words(scorer),
+        "rule": "sign" if decision is None else decision.rule_name_,
+        "held_out_losses": {rule: [float(mean), float(error)] for rule, (mean, error) in losses.items()},
+        "status": None if solution is None else str(solution.status),
+        "gap": None if solution is None or not math.isfinite(solution.gap) else float(solution.gap),
+    }
+
+
+def _columns(encoder: Any, examples: Any) -> list[dict[str, str]] | None:
+    """What became of the columns of a table: features, and labels that were not written as 0 and 1."""
+    found = [column._asdict() for column in getattr(encoder, "columns_", ())]
+    ids = [column for column in found if column["role"] == "id"]
+    for column in ids:
+        column["words"] += "; names the rows of predictions" if column is ids[0] else "; left out"
+    found += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
+    return found or None
+
+
+def _print_report(document: dict[str, Any]) -> None:
+    """The document in words."""
+    columns, rule = document["columns"] or [], document["rule"]
+    width = max((len(column["name"]) for column in columns), default=0)
+    for column in columns:
+        role = "" if column["role"] in ("number", "labels") else f"{column['role']}: "
+        typer.echo(f"  {column['name']:<{width}}  {role}{column['words']}")
+    lines = [
+        ("trained on", f"{document['sets']} sets, {document['features']} features"),
+        ("classifier", document["classifier"]),
+    ]
+    if document["status"] is not None:
+        gap = "no certified gap" if document["gap"] is None else f"gap {document['gap']:.1e}"
+        lines.append(("", f"{document['status']}: {gap}"))
+    lines.append(("rule", f"{rule}: {RULES[rule]}"))
+    scores = {rule: f"{1 - mean:.4f}" for rule, (mean, _) in document["held_out_losses"].items()}
+    if rule in scores:
+        others = {"half": "cut at 1/2", "threshold": "one threshold"}
+        compared = ", ".join(f"{words} {scores[rule]}" for rule, words in others.items() if rule in scores)
+        what = "F1" if document["loss"] == "f1" else f"1 - {document['loss']}"
+        error = document["held_out_losses"][rule][1]
+        lines.append(("held out", f"{what} {scores[rule]} +- {error:.4f}; {compared}"))
+    if document["promise"] is not None:
+        kept = document["promise"]["sets"]
+        lines.append(("promise", f"{kept} of {kept + document['sets']} sets were kept for it, and not trained on"))
+        lines.append(("", document["promise"]["words"]))
+    names = " --names" if any(column["role"] == "labels" for column in columns) else ""
+    lines.append(("model", f"written to {document['model']}"))
+    lines.append(
+        ("next", f"setloss evaluate {document['model']} TEST; setloss predict {document['model']} NEW{names}")
+    )
+    for name, words in lines:
+        typer.echo(f"{name:<10}  {words}")

@@ -107,16 +107,15 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not hasattr(X, "iloc"):
             raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
         roles = {str(name): _role(X[name], str(name)) for name in X.columns}
-        self.vectorizers_: dict[str, Any] = {
-            name: _vectorizer(_texts(X[name])) for name, (role, _) in roles.items() if role == "text"
-        }
-        for name, vectorizer in list(self.vectorizers_.items()):
+        self.vectorizers_: dict[str, Any] = {}
+        for name in [name for name, (role, _) in roles.items() if role == "text"]:
+            vectorizer = _vectorizer(_texts(X[name]))
             if vectorizer is None:
                 roles[name] = "left out", f"text without a word of {FEWEST_ROWS} rows"
-                del self.vectorizers_[name]
             else:
                 pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
                 roles[name] = "text", f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{roles[name][1]}"
+                self.vectorizers_[name] = vectorizer
         self.columns_ = tuple(Column(name, *role) for name, role in roles.items())
         _warn_left_out(self.columns_)
         self.id_ = next(iter(self._named("id")), None)
@@ -131,14 +130,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
-        filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-        numbers = [name for name in values if name not in self.categories_]
-        steps = [
-            ("numbers", filled, numbers),
-            ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
-        ]
         self.transformer_ = None
         if values.shape[1]:
+            filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+            numbers = [name for name in values if name not in self.categories_]
+            steps = [
+                ("numbers", filled, numbers),
+                ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
+            ]
             self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
         return self
 
