@@ -112,7 +112,7 @@ class DaskSetClassifier(LinearSetModel):
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         self.n_rounds_ = problem.rounds
         self._store(solution, constant)
-        self._warn(solution, stacklevel=3)
+        self._warn(solution)
         return self
 
     # ---------------------------------------------------------------- prediction
