@@ -18,7 +18,7 @@ from helpers.reference import increasing_excess
 from helpers.strategies import cut_functions, submodular_functions
 from setloss import Dice, Jaccard, SetFunction
 from setloss.operators import Hinge, LovaszHinge
-from setloss.operators.names import hinge_like
+from setloss.operators.lovasz import hinge_like
 
 # A cut function: submodular, zero on V, so not increasing.
 EDGE = SetFunction.from_values([0, 0, 1, 0])

@@ -25,7 +25,7 @@ from setloss.losses.custom import (
     from_set_function,
     remembered,
 )
-from setloss.losses.families import CountLoss, Family, Form, Loss, Mapped
+from setloss.losses.families import CountLoss, Family, Form, Loss
 
 __all__ = [
     "NAMED_LOSSES",
@@ -41,7 +41,6 @@ __all__ = [
     "Hamming",
     "Jaccard",
     "Loss",
-    "Mapped",
     "MetricLoss",
     "Tversky",
     "TverskyFamily",

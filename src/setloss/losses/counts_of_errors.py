@@ -159,13 +159,7 @@ class Hamming(CountLoss):
 
 
 def loss_of(form: Form) -> Loss:
-    """A loss with these numbers.
-
-    Examples
-    --------
-    >>> loss_of(FBeta(2.0).form)
-    Tversky(alpha=0.2, beta=0.8, zero_division=1.0)
-    """
+    """A loss with these numbers."""
     if form.kind == Kind.TVERSKY:
         return Tversky(form.false_positive, form.false_negative, 1 - form.undefined)
     return Hamming(form.mean, form.false_negative, form.false_positive)

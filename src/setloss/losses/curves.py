@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from setloss.losses.families import CountLoss
 from setloss.setfunctions.counts import AxisCurve, CountFunction
+from setloss.typing import Flags
 
 Knots = tuple[tuple[float, float], ...]
 
@@ -42,7 +43,7 @@ class CostCurve(CountLoss):
     def counts(self, positives: int, negatives: int) -> CountFunction:
         return curve_through(self.knots, positives + negatives)
 
-    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.int16]:
+    def element_partition(self, truth: Flags) -> NDArray[np.int16]:
         return np.zeros(len(truth), dtype=np.int16)
 
 
@@ -71,13 +72,7 @@ def _exact_cost(knots: Knots, k: int, p: int) -> Fraction:
 
 
 def checked_knots(knots: Any) -> Knots:
-    """Knots of a cost curve as pairs of floats; the shares climb from 0 to 1 and the first cost is 0.
-
-    Examples
-    --------
-    >>> checked_knots([[0, 0], [1, 2]])
-    ((0.0, 0.0), (1.0, 2.0))
-    """
+    """Knots of a cost curve as pairs of floats; the shares climb from 0 to 1 and the first cost is 0."""
     try:
         pairs = tuple((float(share), float(cost)) for share, cost in knots)
     except (TypeError, ValueError):

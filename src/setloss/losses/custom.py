@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels
-from setloss.bags import Bags
 from setloss.losses.families import CountLoss, Loss
 from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.setfunctions.set_function import SetFunction
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
 
@@ -35,14 +34,7 @@ HINT = "write it as a function of counts, from_counts(lambda fn, fp, positives, 
 
 @dataclass(frozen=True)
 class CallableLoss(CountLoss):
-    """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`.
-
-    Examples
-    --------
-    >>> misses = CallableLoss(lambda fn, fp, positives, negatives: fn + 0.5 * fp)
-    >>> float(misses([1, 1, 0], [1, 0, 1]))
-    1.5
-    """
+    """A loss given by a callable of (fn, fp, positives, negatives); see `from_counts`."""
 
     function: Callable[[Any, Any, Any, Any], Any]
 
@@ -66,25 +58,14 @@ class CallableLoss(CountLoss):
 
 @dataclass(frozen=True, eq=False)
 class FixedSetLoss(Loss):
-    """The same set function of mistakes for every example, whatever its labels; see `from_set_function`.
-
-    Examples
-    --------
-    >>> last_counts_twice = FixedSetLoss(SetFunction.from_callable(lambda A: len(A) + (2 in A), 3))
-    >>> float(last_counts_twice([1, 1, 0], [1, 1, 1]))
-    2.0
-    """
+    """The same set function of mistakes for every example, whatever its labels; see `from_set_function`."""
 
     function: SetFunction
 
-    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
-        self.on_counts(truth.shape[1], 0)
-        return np.asarray(self.function(truth != predicted))
-
-    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
-        for size in np.unique(bags.sizes).tolist():
+    def _on_sets(self, truth: Flags, wrong: Flags, total: Callable[[Flags], NDArray[np.intp]]) -> Array:
+        for size in np.unique(total(np.ones_like(truth))).tolist():
             self.on_counts(size, 0)
-        return np.asarray(self.function((truth != predicted).reshape(len(bags), -1)))
+        return np.asarray(self.function(wrong.reshape(-1, self.function.p)))
 
     @property
     def by_size(self) -> bool:
@@ -104,7 +85,7 @@ class FixedSetLoss(Loss):
             )
         return self.function
 
-    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.intp]:
+    def element_partition(self, truth: Flags) -> NDArray[np.intp]:
         return np.tile(self.function.partition, len(truth) // self.function.p)
 
 
@@ -140,14 +121,7 @@ def from_set_function(function: SetFunction) -> FixedSetLoss:
 
 @dataclass(frozen=True)
 class MetricLoss(CountLoss):
-    """A loss of counts known through a callable of labels and predictions; see `from_metric`.
-
-    Examples
-    --------
-    >>> from sklearn.metrics import zero_one_loss
-    >>> float(MetricLoss(zero_one_loss)([1, 1, 0, 0], [1, 1, 1, 0]))
-    0.25
-    """
+    """A loss of counts known through a callable of labels and predictions; see `from_metric`."""
 
     metric: Metric
     _known: dict[tuple[int, int, int, int], float] = field(default_factory=dict, repr=False, compare=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from setloss.setfunctions.combinations import Linear
 from setloss.setfunctions.counts import CountFunction, Formula, Kind
 from setloss.setfunctions.set_function import SetFunction
 from setloss.setfunctions.tversky import TverskyCounts, some
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 
 class Family(ABC):
@@ -53,35 +52,6 @@ class Family(ABC):
     def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
         """The one formula of all sets at these numbers: integers, arrays or tensors. None: there is no such one."""
         return None
-
-
-@dataclass(frozen=True)
-class Mapped(Family):
-    """The functions of a family, each passed through the same map: their closures, their numbers of mistakes.
-
-    `each` maps one set function, `closed` the formula of all; both are the same map.
-
-    Examples
-    --------
-    >>> from setloss import Dice, SetFunction
-    >>> doubled = Mapped(Dice(), lambda function: SetFunction.from_table(2 * function.table), lambda closed: None)
-    >>> float(Dice().on_counts(1, 1)({0})), float(doubled.on_counts(1, 1)({0}))
-    (1.0, 2.0)
-    """
-
-    family: Family
-    each: Callable[[SetFunction], SetFunction]
-    closed: Callable[[CountFunction], CountFunction | None]
-
-    def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        return self.each(self.family.on_counts(positives, negatives))
-
-    def set_function(self, y_true: ArrayLike) -> SetFunction:
-        return self.each(self.family.set_function(y_true))
-
-    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
-        counts = self.family.closed_counts(positives, negatives)
-        return None if counts is None else self.closed(counts)
 
 
 class Form(NamedTuple):
@@ -146,19 +116,18 @@ class Loss(Family):
         truth, predicted = as_labels(y_true, "y_true"), as_labels(y_pred, "y_pred")
         if truth.shape != predicted.shape:
             raise ValueError(f"y_true has shape {truth.shape}, y_pred has shape {predicted.shape}")
+        wrong = truth != predicted
         if groups is None:
-            values = self._on_rows(np.atleast_2d(truth), np.atleast_2d(predicted))
+            values = self._on_sets(np.atleast_2d(truth), np.atleast_2d(wrong), lambda flags: flags.sum(axis=1))
             return float(values[0]) if truth.ndim == 1 else values
         if truth.ndim != 1:
             raise ValueError(f"with groups the labels are flat, one per element; got shape {truth.shape}")
         bags = Bags.from_groups(groups)
-        return self._on_bags(bags.gather(truth), bags.gather(predicted), bags)
+        return self._on_sets(bags.gather(truth), bags.gather(wrong), lambda flags: bags.totals(flags.astype(np.intp)))
 
     @abstractmethod
-    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array: ...
-
-    @abstractmethod
-    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array: ...
+    def _on_sets(self, truth: Flags, wrong: Flags, total: Callable[[Flags], NDArray[np.intp]]) -> Array:
+        """The loss of every set, the elements of each in one piece; `total` counts flags set by set."""
 
     def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
         """Rows (positives, negatives), or (size, 0), equal for examples that have the same set function."""
@@ -167,7 +136,7 @@ class Loss(Family):
         return np.stack(pair, axis=1)
 
     @abstractmethod
-    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.signedinteger[Any]]:
+    def element_partition(self, truth: Flags) -> NDArray[np.signedinteger[Any]]:
         """The partitions of the set functions of whole sets: the group of every element of their flat labels."""
 
 
@@ -216,15 +185,9 @@ class CountLoss(Loss):
         positives = int(truth.sum())
         return SetFunction(self.counts(positives, len(truth) - positives), self.element_partition(truth))
 
-    def element_partition(self, truth: NDArray[np.bool_]) -> NDArray[np.signedinteger[Any]]:
+    def element_partition(self, truth: Flags) -> NDArray[np.signedinteger[Any]]:
         return np.subtract(1, truth, dtype=np.int16)
 
-    def _on_rows(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> Array:
-        wrong = truth != predicted
-        tallies = [(wrong & truth).sum(1), (wrong & ~truth).sum(1), truth.sum(1), (~truth).sum(1)]
+    def _on_sets(self, truth: Flags, wrong: Flags, total: Callable[[Flags], NDArray[np.intp]]) -> Array:
+        tallies = (total(flags) for flags in (wrong & truth, wrong & ~truth, truth, ~truth))
         return np.asarray(self.value(*tallies), dtype=np.float64)
-
-    def _on_bags(self, truth: NDArray[np.bool_], predicted: NDArray[np.bool_], bags: Bags) -> Array:
-        wrong = truth != predicted
-        flags = [wrong & truth, wrong & ~truth, truth, ~truth]
-        return np.asarray(self.value(*(bags.totals(flag.astype(np.intp)) for flag in flags)), dtype=np.float64)

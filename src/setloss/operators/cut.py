@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -99,10 +100,14 @@ class Surrogate(ABC):
 
     def on_counts(self, positives: int, negatives: int) -> Surrogate:
         """Pick the surrogate of a set whose positives come first from that of all sets."""
-        raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
+        return self._of_one(lambda family: family.on_counts(positives, negatives))
 
     def on_labels(self, y_true: ArrayLike) -> Surrogate:
         """Pick the surrogate of the set with these labels from that of all sets."""
+        return self._of_one(lambda family: family.set_function(y_true))
+
+    def _of_one(self, pick: Callable[[Family], SetFunction]) -> Surrogate:
+        """The surrogate of the one set that is picked from each family in this one."""
         raise TypeError(f"this {type(self).__name__} is the surrogate of one set, not of a family of them")
 
     def cut(self, margins: ArrayLike) -> Cut:
@@ -156,11 +161,8 @@ class SurrogateSum(Surrogate):
     def p(self) -> int:  # type: ignore[override]
         return self.terms[0][1].p
 
-    def on_counts(self, positives: int, negatives: int) -> SurrogateSum:
-        return SurrogateSum(tuple((weight, term.on_counts(positives, negatives)) for weight, term in self.terms))
-
-    def on_labels(self, y_true: ArrayLike) -> SurrogateSum:
-        return SurrogateSum(tuple((weight, term.on_labels(y_true)) for weight, term in self.terms))
+    def _of_one(self, pick: Callable[[Family], SetFunction]) -> Surrogate:
+        return SurrogateSum(tuple((weight, term._of_one(pick)) for weight, term in self.terms))
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         zero = Cut(0.0, np.zeros(self.p))
@@ -191,12 +193,7 @@ class FunctionSurrogate(Surrogate):
     def p(self) -> int:  # type: ignore[override]
         return self.one.p
 
-    def on_counts(self, positives: int, negatives: int) -> Surrogate:
+    def _of_one(self, pick: Callable[[Family], SetFunction]) -> Surrogate:
         if not isinstance(self.function, Family):
-            return super().on_counts(positives, negatives)
-        return replace(self, function=self.function.on_counts(positives, negatives))
-
-    def on_labels(self, y_true: ArrayLike) -> Surrogate:
-        if not isinstance(self.function, Family):
-            return super().on_labels(y_true)
-        return replace(self, function=self.function.set_function(y_true))
+            return super()._of_one(pick)
+        return replace(self, function=pick(self.function))

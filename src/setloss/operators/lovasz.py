@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from operator import methodcaller
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from setloss.losses import Family, Hamming, Mapped
+from setloss.losses import Family, Hamming
 from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
 from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.properties import is_increasing, is_submodular, monotone_closure
@@ -43,13 +46,13 @@ class LovaszHinge(FunctionSurrogate):
             raise ValueError(f'positive_part is "elementwise", "outer" or None; got {self.positive_part!r}')
         if self.of_family:
             return
-        if self.one.counts.by_calls and self.positive_part is None:
+        if self.one.counts.by_calls:
+            if self.positive_part is not None:
+                return
             raise ValueError(
                 "whether a function known only through calls is submodular and increasing cannot be checked; "
                 'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
             )
-        if self.one.counts.by_calls:
-            return
         submodular = is_submodular(self.one)
         if not submodular:
             raise ValueError(
@@ -66,7 +69,7 @@ class LovaszHinge(FunctionSurrogate):
     def of_closure(cls, function: SetFunction | Family) -> LovaszHinge:
         """The Lovász hinge of the monotone closure f_up(A) = min over B containing A of f(B)."""
         if isinstance(function, Family):
-            return cls(Mapped(function, monotone_closure, _closure_of_all))
+            return cls(Mapped(function, monotone_closure, methodcaller("closure")))
         return cls(monotone_closure(function))
 
     @cached_property
@@ -89,10 +92,6 @@ class LovaszHinge(FunctionSurrogate):
         return Cut(float(slope.sum()), slope)
 
 
-def _closure_of_all(counts: CountFunction) -> CountFunction | None:
-    return counts.closure()
-
-
 def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:
     """sum_i max(0, 1 - m_i), divided by p if normalised: L of the Hamming loss, "0-1" in the paper's tables.
 
@@ -102,3 +101,34 @@ def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:
     2.5
     """
     return LovaszHinge(Hamming(normalize=normalize).on_counts(p, 0))
+
+
+def hinge_like(function: SetFunction | Family) -> LovaszHinge:
+    """`Hinge` over the elements of a set function, or of all sets of a family, whatever the values."""
+    if isinstance(function, SetFunction):
+        return Hinge(function.p)
+    if function.by_counts:
+        return LovaszHinge(Hamming(normalize=False))
+    return LovaszHinge(Mapped(function, lambda one: Hinge(one.p).one, methodcaller("closure")))
+
+
+@dataclass(frozen=True)
+class Mapped(Family):
+    """The functions of a family, each passed through the same map.
+
+    `each` maps one set function, `closed` the formula of all; both are the same map.
+    """
+
+    family: Family
+    each: Callable[[SetFunction], SetFunction]
+    closed: Callable[[CountFunction], CountFunction | None]
+
+    def on_counts(self, positives: int, negatives: int) -> SetFunction:
+        return self.each(self.family.on_counts(positives, negatives))
+
+    def set_function(self, y_true: ArrayLike) -> SetFunction:
+        return self.each(self.family.set_function(y_true))
+
+    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
+        counts = self.family.closed_counts(positives, negatives)
+        return None if counts is None else self.closed(counts)

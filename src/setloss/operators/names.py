@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
-
-from numpy.typing import ArrayLike
 
 from setloss.decomposition import decompose
 from setloss.losses.families import Family
 from setloss.operators.cut import Surrogate
-from setloss.operators.lovasz import LovaszHinge, PositivePart
+from setloss.operators.lovasz import LovaszHinge, PositivePart, hinge_like
 from setloss.operators.rescaling import MarginRescaling, Scale, SlackRescaling, check_scale
-from setloss.setfunctions.combinations import Linear
-from setloss.setfunctions.counts import CountFunction
 from setloss.setfunctions.set_function import SetFunction
 
 Operator = Callable[[Any], Surrogate]
@@ -53,32 +48,6 @@ def B_D(
     f = parts.submodular
     hinge = LovaszHinge.of_closure(f) if monotone else LovaszHinge(f, positive_part)
     return hinge + SlackRescaling(parts.supermodular, scale)
-
-
-def hinge_like(function: SetFunction | Family) -> LovaszHinge:
-    """sum_i max(0, 1 - m_i) over the elements and groups of `function`, whatever its values."""
-    return LovaszHinge(Mistakes(function) if isinstance(function, Family) else _mistakes(function))
-
-
-def _mistakes(function: SetFunction) -> SetFunction:
-    """|A|, over the groups of another function."""
-    return SetFunction(Linear(function.sizes, (1.0,) * len(function.sizes)), function.partition)
-
-
-@dataclass(frozen=True)
-class Mistakes(Family):
-    """|A| of all sets of another family."""
-
-    family: Family
-
-    def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        return _mistakes(self.family.on_counts(positives, negatives))
-
-    def set_function(self, y_true: ArrayLike) -> SetFunction:
-        return _mistakes(self.family.set_function(y_true))
-
-    def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
-        return Linear((positives, negatives), (1.0, 1.0)) if self.family.by_counts else None
 
 
 _OPERATORS: dict[str, Callable[[Scale], Operator]] = {

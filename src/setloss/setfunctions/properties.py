@@ -10,7 +10,7 @@ counts; if neither decides, it raises `TableTooLargeError`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
@@ -212,34 +212,26 @@ def _judge(law: str, function: SetFunction, rtol: float) -> Verdict:
 def _judge_block(law: str, function: SetFunction, rtol: float, table: Array, base: tuple[int, ...]) -> Verdict:
     """The verdict on the inequalities of a table; `base` is the cell of `function` that it starts with."""
     families, explain = _INEQUALITIES[law]
-    closest = Verdict(law, True, -np.inf, 0.0, None)
-    failed: tuple[Verdict, tuple[int, ...], tuple[int, ...]] | None = None
-    for inequalities in families(table):
-        excess, tolerance, cell = _worst(inequalities, rtol)
-        if excess <= tolerance:
-            closest = max(closest, Verdict(law, True, excess, tolerance, None), key=lambda verdict: verdict.excess)
-        elif failed is None or excess > failed[0].excess:
-            where = tuple(a + b for a, b in zip(cell, base, strict=True))
-            failed = Verdict(law, False, excess, tolerance, None), where, inequalities.axes
-    if failed is not None:
-        verdict, where, axes = failed
-        return replace(verdict, witness=explain(function, where, *axes))
-    return closest if closest.excess > -np.inf else replace(closest, excess=0.0)
+    worst = max((_worst(family, rtol) for family in families(table)), default=None, key=lambda one: one[:2])
+    if worst is None:
+        return Verdict(law, True, 0.0, 0.0, None)
+    broken, excess, tolerance, cell, axes = worst
+    where = tuple(a + b for a, b in zip(cell, base, strict=True))
+    return Verdict(law, not broken, excess, tolerance, explain(function, where, *axes) if broken else None)
 
 
-def _worst(inequalities: Inequalities, rtol: float) -> tuple[float, float, tuple[int, ...]]:
-    """The largest excess among the inequalities that are broken, or among all if none is; what it may be; where."""
-    excess = inequalities.excess
+def _worst(family: Inequalities, rtol: float) -> tuple[bool, float, float, tuple[int, ...], tuple[int, ...]]:
+    """Whether one is broken; the largest excess of those, or of all; what it may be; the cell; the axes."""
+    excess = family.excess
     cells = np.nonzero(excess > 0)
-    if len(cells[0]):
-        broken = excess[cells] > inequalities.tolerances(cells, rtol)
+    broken = excess[cells] > family.tolerances(cells, rtol)
+    if np.any(broken):
         cells = tuple(index[broken] for index in cells)
-    if len(cells[0]):
         at = tuple(int(index[np.argmax(excess[cells])]) for index in cells)
     else:
         at = tuple(int(a) for a in np.unravel_index(int(np.argmax(excess)), excess.shape))
-    tolerance = inequalities.tolerances(tuple(np.array([a]) for a in at), rtol)
-    return float(excess[at]) + 0.0, float(tolerance[0]), at
+    tolerance = family.tolerances(tuple(np.array([a]) for a in at), rtol)
+    return bool(np.any(broken)), float(excess[at]) + 0.0, float(tolerance[0]), at, family.axes
 
 
 def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
