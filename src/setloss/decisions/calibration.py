@@ -73,14 +73,12 @@ class LabelPotentials:
         """The potentials of some sets as a linear function of theta."""
         return LinearPotentials(np.eye(self.most + 1))
 
-    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Pairs of an element and a count in sets of these sizes: what a count model takes time for."""
-        return sizes * (self.most + 1)
-
 
 @dataclass(frozen=True)
 class BagPotentials:
     """u(k, p) = theta . ([k = 0], [k = p], r, r (1 - r), p r (1 - r)) with r = k / p, for bags of any size p."""
+
+    most = LONGEST
 
     def precision(self, width: float) -> Array:
         return np.diag([1 / (10 * width) ** 2] * 2 + [1 / (3 * width) ** 2] * 2 + [1 / width**2])
@@ -90,9 +88,6 @@ class BagPotentials:
             raise ValueError("potentials of bags need bags")
         known = {int(p): self.statistics(int(p)) for p in np.unique(bags.sizes)}
         return LinearPotentials(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
-
-    def work(self, sizes: NDArray[np.intp]) -> NDArray[np.intp]:
-        return sizes * (sizes + 1)
 
     @staticmethod
     def statistics(p: int) -> Array:

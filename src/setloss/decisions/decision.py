@@ -91,9 +91,9 @@ def decide_log_odds(
     model = CountModel(array, counts, bags)
     parts, layout = [_decide(part, loss, among_prefixes) for part in model.parts], model.layout
     return Decision(
-        layout.join([part.sets for part in parts]) if parts else np.zeros(layout.shape, dtype=bool),
+        layout.join([part.sets for part in parts]).astype(np.bool_, copy=False),
         layout.join_rows([part.expected_loss for part in parts]),
-        layout.join_rows([part.sizes for part in parts]).astype(np.intp),
+        layout.join_rows([part.sizes for part in parts]).astype(np.intp, copy=False),
     )
 
 

@@ -68,7 +68,7 @@ def within_work(data: HeldOut, potentials: Potentials | None, most: int) -> Held
 def work_of_a_set(data: HeldOut, potentials: Potentials | None) -> float:
     """Pairs of an element and a count in a set, on average; with no potentials, elements."""
     sizes = np.minimum(data.sizes, LONGEST) if data.bags is not None else data.sizes[:1]
-    return float(np.mean(sizes if potentials is None else potentials.work(sizes)))
+    return float(np.mean(sizes if potentials is None else sizes * (np.minimum(sizes, potentials.most) + 1)))
 
 
 def calibrate(

@@ -39,13 +39,10 @@ from setloss.typing import Array
 
 Method = Literal["auto", "exact", "moments"]
 
-EXACT_PIXELS = 16_384
-"""Largest set that "auto" decides exactly in any case: a few hundredths of a second."""
-
-TOLERANCE = 1e-3
-"""Regret by moments above which "auto" is exact up to `MOST_EXACT_PIXELS`."""
-
-MOST_EXACT_PIXELS = 131_072
+MOST_WORK = 10_000_000
+"""Largest work of an exact answer by "auto": the number of pixels times one plus the standard deviation of the number
+of positives, so 65,536 pixels in any case. Up to there it is as fast as moments; these are good where many positives
+are expected."""
 
 FEW_PIXELS = 256
 """Largest set that is decided exactly for weights a, b of no fast algorithm."""
@@ -103,7 +100,7 @@ def decide_pixels(
     mask
         Which pixels count; others are not chosen.
     method
-        "exact", "moments", or "auto": exact up to 16,384 pixels, and where moments may be off by 0.001.
+        "exact", "moments", or "auto": exact up to 65,536 pixels, and beyond where few positives are expected.
 
     Examples
     --------
@@ -152,9 +149,10 @@ def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
             f"exact decisions of more than {FEW_PIXELS} pixels are for Jaccard and F-beta (a = 1 or a + b = 1); got "
             f"a = {a:g}, b = {b:g} and {len(p)} pixels. Use method='moments'."
         )
-    if method != "auto" or len(p) <= (EXACT_PIXELS if fast else FEW_PIXELS):
-        return method != "moments"
-    return fast and len(p) <= MOST_EXACT_PIXELS and _decide_by_moments(p, form).regret > TOLERANCE
+    if method != "auto":
+        return method == "exact"
+    work = len(p) * (1 + np.sqrt(np.sum(p * (1 - p))))
+    return len(p) <= FEW_PIXELS or (fast and bool(work <= MOST_WORK))
 
 
 def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:

@@ -169,7 +169,7 @@ def largest_loss(loss: CountLoss, sizes: Any) -> float:
         most = max(most, float(np.max(loss.value(positives, p - positives, positives, p - positives))))
         spec = loss_spec(loss, p, p + 1) if descent(loss, p, p + 1) else None
         if spec is not None:
-            most = max(most, float(spec.numbers.max(initial=0)), float(spec.table.max(initial=0)))
+            most = max(most, float(spec.numbers.max(initial=0)), float(np.nanmax(spec.table, initial=0)))
     return most
 
 

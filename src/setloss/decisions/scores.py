@@ -206,14 +206,12 @@ def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
             f"counts must be (K + 1,) or (examples, K + 1) with K at most {p}, the number of elements; "
             f"got shape {potentials.shape} for {len(rows)} examples"
         )
-    bad = np.argwhere(np.isnan(potentials) | (potentials == np.inf))
-    if len(bad):
-        i, k = (int(x) for x in bad[0])
-        raise ValueError(f"the potential of {k} positives in row {i} of counts is {potentials[i, k]}")
-    possible = potentials > -np.inf
-    if len(rows) and not possible.any(axis=1).all():
-        i = int(np.argmin(possible.any(axis=1)))
-        raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
+    most = potentials.max(axis=1)
+    if len(rows) and np.isinf(most).any():
+        i = int(np.argmax(np.isinf(most)))
+        if most[i] < 0:
+            raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
+        raise ValueError(f"the potential of {int(np.argmax(potentials[i]))} positives in row {i} of counts is inf")
     return np.ascontiguousarray(potentials)
 
 

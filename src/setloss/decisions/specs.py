@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setloss.losses import CountLoss, Loss
 from setloss.setfunctions.counts import MAX_CELLS, Kind, cells_in_words
@@ -50,13 +49,12 @@ class LossSpec(NamedTuple):
 
 def loss_spec(loss: Loss, p: int, width: int) -> LossSpec | None:
     """The spec for p elements, fewer than `width` of them positive; None if the loss needs more than counts."""
-    none = np.zeros((0, 0, 0))
-    form = loss.form
+    form, none = loss.form, np.zeros((0, 0, 0))
     if form is not None:
         weights = np.array([form.false_negative, form.false_positive])
         if form.kind == Kind.TVERSKY:
             return LossSpec(TVERSKY, np.append(weights, form.undefined), none)
-        return LossSpec(LINEAR, weights * (1 / p if form.mean else 1.0), none)
+        return LossSpec(LINEAR, weights / p if form.mean else weights, none)
     if loss.by_size:
         return LossSpec(CURVE, loss.on_counts(p, 0).table.astype(np.float64) if p else np.zeros(1), none)
     if isinstance(loss, CountLoss):
@@ -68,22 +66,18 @@ def loss_spec(loss: Loss, p: int, width: int) -> LossSpec | None:
 
 
 def _cells(loss: CountLoss, p: int, width: int) -> Array:
+    """The loss of every (k, a, b); NaN where that cannot occur."""
     if (p + 1) * width**2 > MAX_CELLS:
         raise ValueError(
             f"the table of this loss for {p} elements and up to {width - 1} positives has "
             f"{cells_in_words((p + 1) * width**2)} cells, the limit is {MAX_CELLS}. Use a loss with a closed form "
             "(Dice, Jaccard, Tversky, F-beta, Hamming, cost curves), or counts that bound the number of positives."
         )
-    cells = np.zeros((p + 1, width, width))
-    k, a, b = _places(p, width)
+    cells = np.full((p + 1, width, width), np.nan)
+    k, a, b = np.indices(cells.shape, sparse=True)
+    k, a, b = np.nonzero((a <= k) & (b <= p - k) & (a + b < width))
     cells[k, a, b] = loss.value(b, k - a, a + b, p - a - b)
     return cells
-
-
-def _places(p: int, width: int) -> tuple[NDArray[np.intp], ...]:
-    """The k, a and b of all cells that can occur."""
-    k, a, b = np.indices((p + 1, width, width), sparse=True)
-    return np.nonzero((a <= k) & (b <= p - k) & (a + b < width))
 
 
 @lru_cache(maxsize=256)
@@ -97,19 +91,15 @@ def descent(loss: Loss, p: int, width: int) -> str | None:
         if falls.size:
             k = falls[0]
             return f"{k} mistakes cost {spec.numbers[k]:.6g}, {k + 1} cost {spec.numbers[k + 1]:.6g}"
-    return _descent_of_cells(spec.table, p, width) if spec.kind == TABLE else None
-
-
-def _descent_of_cells(cells: Array, p: int, width: int) -> str | None:
-    k, a, b = places = np.stack(_places(p, width))
-    steps = (("false negatives", (-1, -1, 1), a > 0), ("false positives", (1, 0, 0), k + b < p))
-    for name, step, possible in steps:
-        before, after = places[:, possible], places[:, possible] + np.reshape(step, (3, 1))
-        falls = np.flatnonzero(cells[tuple(after)] - cells[tuple(before)] < -1e-12 * np.abs(cells).max())
-        if falls.size:
-            k, a, b = before[:, falls[0]]
-            return (
-                f"with {a + b} positives among {p} elements, {b} false negatives and {k - a} false positives cost "
-                f"{cells[k, a, b]:.6g}, one more of the {name} {cells[tuple(after[:, falls[0]])]:.6g}"
-            )
+    if spec.kind == TABLE:
+        cells = spec.table
+        misses, alarms = cells[:-1, :-1, 1:] - cells[1:, 1:, :-1], cells[1:] - cells[:-1]
+        for name, steps, first in (("false negatives", misses, (1, 1, 0)), ("false positives", alarms, (0, 0, 0))):
+            falls = np.argwhere(steps < -1e-12 * np.nanmax(np.abs(cells)))
+            if len(falls):
+                k, a, b = falls[0] + first
+                return (
+                    f"with {a + b} positives among {p} elements, {b} false negatives and {k - a} false positives "
+                    f"cost {cells[k, a, b]:.6g}, one more of the {name} {cells[k, a, b] + steps[tuple(falls[0])]:.6g}"
+                )
     return None
