@@ -1,12 +1,23 @@
 """The likelihood that calibrations maximise: its gradient, and labels that are made ready once for many models."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from setloss.bags import Bags
 from setloss.decisions import CountModel
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
-from setloss.decisions.fitting import COMMON_WIDTH, COUNT_WIDTHS, FAR, Widths, _Problem, calibrate, chosen_widths
+from setloss.decisions.fitting import (
+    BIAS_WIDTHS,
+    COMMON_WIDTH,
+    COUNT_WIDTHS,
+    FAR,
+    Widths,
+    _Problem,
+    calibrate,
+    chosen_widths,
+)
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.scores import Layout, SeenLabels
 
@@ -56,6 +67,16 @@ def test_potentials_are_as_free_as_held_out_sets_ask_for():
     ]
     assert found[0].counts == max(COUNT_WIDTHS)
     assert found[1].counts == min(COUNT_WIDTHS)
+    rare = generator.random(scores.shape) < 1 / (1 + np.exp(np.linspace(-3, 4, 6) - scores))
+    data = HeldOut(scores, rare, np.ones_like(rare), np.ones(400), np.arange(400) % 5)
+    assert chosen_widths(data, None).bias == max(BIAS_WIDTHS)
+
+
+def test_the_unit_of_the_scores_does_not_matter():
+    data = held_out("rows")
+    others = [replace(data, scores=unit * data.scores) for unit in (1.0, 1e-3, 40.0)]
+    marginals = [calibrate(one, LabelPotentials(3), Widths()).marginals(one.scores) for one in others]
+    np.testing.assert_allclose(marginals[1:], [marginals[0]] * 2, atol=1e-3)
 
 
 @layouts

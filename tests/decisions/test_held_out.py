@@ -5,7 +5,7 @@ import pytest
 
 from helpers.held_out import held_out
 from setloss.bags import Bags
-from setloss.decisions.held_out import HeldOut, numbered_folds, thinned
+from setloss.decisions.held_out import HeldOut, mean_loss, numbered_folds, thinned
 from setloss.losses import Dice, Hamming
 
 
@@ -37,6 +37,21 @@ def test_losses_are_those_on_known_labels():
     for loss in (Dice(), Hamming(normalize=False)):
         expected = [float(loss(truth[i, known[i]], chosen[i, known[i]])) for i in range(20) if known[i].any()]
         assert data.losses(chosen, loss)[known.any(axis=1)] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("average", ["samples", "macro", "micro"])
+def test_mean_losses_by_hand(average):
+    data = held_out(False)
+    chosen = data.scores > 0
+    loss, each = Dice(), data.weights[:, None] * data.known
+    if average == "samples":
+        rows = [loss(data.truth[i, known], chosen[i, known]) for i, known in enumerate(data.known)]
+        expected = np.average(rows, weights=data.weights)
+    else:
+        flags = data.truth & ~chosen, ~data.truth & chosen, data.truth, ~data.truth
+        tallies = [(each * flag).sum(axis=0 if average == "macro" else None) for flag in flags]
+        expected = np.mean(loss.value(*tallies))
+    assert mean_loss(data, chosen, loss, average) == pytest.approx(expected)
 
 
 def test_numbers_of_folds():

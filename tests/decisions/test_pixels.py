@@ -114,6 +114,22 @@ def test_bounds_by_moments_hold(name, p):
     assert truth - expected_losses(name, p).min() <= found.regret + 1e-12
 
 
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (1, 1), (0.2, 0.8), (0.7, 1.5), (1, 0)])
+def test_bounds_are_four_terms_and_the_fourth_moment(a, b):
+    """E S (1/d - e/d^2 + e^2/d^3 - e^3/d^4) and E e^4 / d^4 over all outcomes; bounds beyond 0 and 1 are cut off."""
+    p = np.sort(np.random.default_rng(5).uniform(0.6, 0.99, 6))[::-1]
+    low, high = moment_bounds(p, a, b)
+    chances = np.where(masks(6), p, 1 - p).prod(axis=1)
+    for k in range(1, 7):
+        S, R = masks(6)[:, :k].sum(axis=1), masks(6)[:, k:].sum(axis=1)
+        D = (1 - a) * S + a * k + b * R
+        d = chances @ D
+        e = D - d
+        first = chances @ (S * (1 / d - e / d**2 + e**2 / d**3 - e**3 / d**4))
+        assert low[k] == pytest.approx(max(first, 0))
+        assert high[k] == pytest.approx(min(first + chances @ e**4 / d**4, 1))
+
+
 @pytest.mark.parametrize("loss", [Dice(), Jaccard(), FBeta(2)], ids=str)
 @pytest.mark.parametrize("share", [0.02, 0.3])
 def test_moments_against_the_exact_answer_on_an_image(loss, share):

@@ -30,7 +30,7 @@ def test_small_p_values_are_as_rare_as_they_say(a, weights):
 
 
 @pytest.mark.parametrize(
-    "curve", [lambda e: e, lambda e: 0.4 + 0 * e, lambda e: np.where(e < 0.1, 0.6, 0.15 + e / 2)]
+    "curve", [lambda e: e, lambda e: 0.305 + 0 * e, lambda e: np.where(e < 0.1, 0.6, 0.15 + e / 2)]
 )
 def test_promises_fail_as_seldom_as_they_say(curve):
     grid = (np.arange(20_000) + 0.5) / 20_000

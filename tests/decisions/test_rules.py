@@ -8,8 +8,9 @@ from scipy.special import expit
 from setloss.bags import Bags
 from setloss.decisions.calibration import LONGEST, BagPotentials, Calibration, LabelPotentials
 from setloss.decisions.count_model import CountModel
+from setloss.decisions.fitting import Widths
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.rules import RuleLearner, standard_error
+from setloss.decisions.rules import MOST_SETS, RULES, RuleLearner, standard_error
 from setloss.losses import Dice
 
 
@@ -82,11 +83,53 @@ def test_rules_are_judged_on_sets_they_have_not_learned_on():
         assert inside.mean() > 0.6  # a score between two of the others may be on either side of the cut
 
 
+def test_rules_of_folds_begin_where_those_of_all_sets_ended():
+    """Models of the folds are shrunk as that of all sets is, and expected losses are those of the count model."""
+    data = exactly(3)
+    learner = RuleLearner.of(data)
+    part = RuleLearner(data.part(data.folds != 0), learner.family, learner)
+    assert part.widths == learner.widths != Widths()
+    observed, expected = learner.judged(learner.candidates, Dice())["counts"]
+    assert expected.mean() == pytest.approx(observed.mean(), abs=0.1)  # of independent labels .3
+
+
+def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
+    data = exactly(3)
+    data = rows(data.scores, data.truth, np.linspace(0.5, 2, 300))
+    learner = RuleLearner.of(data)
+    losses = learner.judged(RULES[1:], Dice())
+    means = {name: np.average(values[0], weights=data.weights) for name, values in losses.items()}
+    found = {rule: learner.decided_loss(rule, Dice(), "samples") for rule in RULES}
+    assert found == pytest.approx(means | {"auto": min(means["counts"], means["threshold"])})
+    assert len(set(found.values())) == 4
+
+
+def test_learners_study_as_many_sets_as_they_can():
+    generator = np.random.default_rng(0)
+    many = rows(generator.normal(size=(MOST_SETS + 9, 1)), generator.random((MOST_SETS + 9, 1)) < 0.5)
+    assert len(RuleLearner.of(many).data) == MOST_SETS
+    large = rows(generator.normal(size=(5, 2000)), generator.random((5, 2000)) < 0.05)
+    assert RuleLearner.of(large).candidates == ("plug-in", "threshold")
+    scores, bags = generator.normal(size=3000), Bags.from_offsets([0, 1500, 3000])
+    frames = HeldOut(scores, scores > 0, np.ones(3000, bool), np.ones(2), np.arange(2), bags)
+    assert RuleLearner.of(frames).candidates == ("counts", "threshold")  # long bags are thinned
+
+
+def test_weights_are_copies_to_the_likelihood():
+    data = exactly(3, n=60)
+    twice = np.repeat(np.arange(60), 2)
+    copies = RuleLearner.of(rows(data.scores[twice], data.truth[twice])).log_likelihood
+    assert RuleLearner.of(rows(data.scores, data.truth, np.full(60, 2.0))).log_likelihood == pytest.approx(copies)
+
+
 def test_the_empty_set_stands_apart_in_the_prior():
-    """A jump at no positives costs at most a tenth of a kink of the same size elsewhere."""
+    """A jump at no positives costs at most a tenth of a kink of the same size elsewhere; lines have one slope."""
     prior = LabelPotentials(20).precision(0.5)
-    jump, kink = np.eye(21)[0], np.abs(np.arange(21.0) - 10) / 2
+    jump, kink, early = np.eye(21)[0], np.abs(np.arange(21.0) - 10) / 2, np.maximum(np.arange(21.0) - 2, 0)
     assert jump @ prior @ jump < 0.1 * (kink @ prior @ kink)
+    assert early @ prior @ early > 0.8 * (kink @ prior @ kink)
+    slopes = [np.arange(k + 1.0) @ (LabelPotentials(k).precision(1.0) @ np.arange(k + 1.0)) for k in (5, 20)]
+    assert slopes[0] == pytest.approx(slopes[1], rel=0.05)
 
 
 def test_reliability_is_observed_minus_expected():

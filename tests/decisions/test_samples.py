@@ -72,12 +72,20 @@ def test_sets_of_names():
     assert twice.named_sets == [{"bird"}]
 
 
+def test_of_equal_sets_the_smallest_and_of_no_elements_none():
+    assert decide_samples([[[1, 0, 0], [0, 1, 1]]], "jaccard").sizes.tolist() == [1]
+    nothing = decide_samples([[set(), set()]], "f1")
+    assert (nothing.sets.shape, nothing.expected_loss.tolist(), nothing.exact) == ((1, 0), [0.0], True)
+    assert decide_samples(np.zeros((0, 3, 2)), "f1").sets.shape == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("samples", "word"),
     [
         ([[{"a"}], []], "example 1"),
         (np.zeros((2, 3)), "axes"),
         (np.full((1, 2, 2), 2), "samples"),
+        ([[["cat", "dog"], "cat"]], "string 'cat'"),
     ],
 )
 def test_refusals(samples, word):

@@ -121,8 +121,8 @@ def add_four(chances, low, high, q, r, j):
         high -= 1
     while low < high and chances[low + 4] < FLOOR:
         low += 1
-    for j in range(4):
-        chances[low + j] = chances[high + 5 + j] = 0.0
+    for zero in range(4):
+        chances[low + zero] = chances[high + 5 + zero] = 0.0
     return low, high
 
 

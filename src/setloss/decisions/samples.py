@@ -68,33 +68,40 @@ def decide_samples(samples: Any, loss: Loss | str) -> SampleDecision:
     >>> sorted(decision.named_sets[0]), round(float(decision.expected_loss[0]), 3), decision.exact
     (['cat', 'dog'], 0.333, True)
     """
-    chosen, (draws, names) = as_loss(loss), _drawn(samples)
-    p = draws[0].shape[1] if draws else 0
+    chosen, (draws, p, names) = as_loss(loss), _drawn(samples)
     spec = loss_spec(chosen, p, p + 1) if p else None
     rows = [_decide(one, chosen, spec) for one in draws]
     sets = np.array([chosen for chosen, _ in rows], dtype=np.bool_).reshape(len(rows), p)
-    exact = spec is not None and (spec.linear_in_hits or spec.kind == LINEAR)
+    exact = p == 0 or (spec is not None and (spec.linear_in_hits or spec.kind == LINEAR))
     return SampleDecision(sets, np.array([cost for _, cost in rows]), sets.sum(axis=1), exact, names)
 
 
-def _drawn(samples: Any) -> tuple[list[Flags], tuple[Any, ...] | None]:
-    """The draws (draws, p) of every example, and the names of the columns."""
+def _drawn(samples: Any) -> tuple[list[Flags], int, tuple[Any, ...] | None]:
+    """The draws (draws, p) of every example, the number of columns, and their names."""
     if not hasattr(samples, "shape") and any(_is_named(draw) for example in samples for draw in example):
-        named = [[set(draw) for draw in example] for example in samples]
+        named = [[_as_set(draw) for draw in example] for example in samples]
         names = tuple(sorted(set().union(*(draw for example in named for draw in example)), key=str))
         draws = [np.array([[name in draw for name in names] for draw in one], dtype=bool) for one in named]
+        p = len(names)
     else:
-        names, draws = None, list(as_labels(samples, "samples", ndim=(3,)))
+        array = as_labels(samples, "samples", ndim=(3,))
+        names, draws, p = None, list(array), array.shape[2]
     for i, one in enumerate(draws):
         if not len(one):
             raise ValueError(f"example {i} has no draws; leave it out, or draw at least one set")
-    return draws, names
+    return draws, p, names
 
 
 def _is_named(draw: Any) -> bool:
-    return isinstance(draw, set | frozenset) or (
+    return isinstance(draw, set | frozenset | str) or (
         isinstance(draw, list | tuple) and any(isinstance(x, str) for x in draw)
     )
+
+
+def _as_set(draw: Any) -> set[Any]:
+    if isinstance(draw, str):
+        raise ValueError(f"a draw is a set or list of names; got the string {draw!r}, give {{{draw!r}}} for one name")
+    return set(draw)
 
 
 def _decide(draws: Flags, loss: Loss, spec: LossSpec | None) -> tuple[Flags, float]:

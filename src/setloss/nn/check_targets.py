@@ -7,6 +7,7 @@ every device refuses one without being waited for.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -53,42 +54,33 @@ def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft
     Returns whether labels have to be taken as shares in [0, 1], which real targets are where their values cannot be
     read, and the assertion for that case.
     """
-    if target.dtype == torch.bool:
-        return False, None
-    fits = _fits(target, valid, classes, soft=False)
-    hard = read(fits.all())
-    if hard:
+    if target.dtype == torch.bool or read((fits := _fits(target, valid, classes, soft=False)).all()):
         return False, None
     soft = soft and target.is_floating_point()
     fits = _fits(target, valid, classes, soft=True) if soft else fits
-    if hard is None:
-        return soft, _assertion(fits)
-    if not read(fits.all()):
-        raise ValueError(_refusal(target, fits, classes, soft))
-    return soft, None
+    return soft, _assertion(fits, lambda where: _refusal(target, where, classes, soft))
 
 
 def check_one_hot(target: Tensor, valid: Tensor | None) -> Tensor | None:
     """The classes of every valid pixel share out 1; the assertion where that cannot be read."""
     total = target.sum(1, dtype=torch.float32)
     fits = (total - 1).abs() <= SUM_TOLERANCE
-    fits = fits if valid is None else fits | ~valid
-    found = read(fits.all())
-    if found is None:
-        return _assertion(fits)
-    if not found:
-        where = tuple(int(i) for i in torch.nonzero(~fits)[0])
-        raise ValueError(
-            f"one-hot targets have one 1 among the classes of a pixel; those at {where} sum to "
-            f"{total[where].item():g}. Leave pixels without a label out with mask."
-        )
+    return _assertion(
+        fits if valid is None else fits | ~valid,
+        lambda where: f"one-hot targets have one 1 among the classes of a pixel; those at {where} sum to "
+        f"{total[where].item():g}. Leave pixels without a label out with mask.",
+    )
+
+
+def _assertion(fits: Tensor, refusal: Callable[[tuple[int, ...]], str]) -> Tensor | None:
+    """A ValueError about the first entry that does not fit; unread, an index out of range, or 0 where all fit."""
+    all_fit = read(fits.all())
+    if all_fit is None:
+        wrong = (~fits).any().to(torch.int64)
+        return torch.zeros(1, device=fits.device).gather(0, wrong.view(1)).squeeze(0)
+    if not all_fit:
+        raise ValueError(refusal(tuple(int(i) for i in torch.nonzero(~fits)[0])))
     return None
-
-
-def _assertion(fits: Tensor) -> Tensor:
-    """0 where all fit, else an index out of range."""
-    wrong = (~fits).any().to(torch.int64)
-    return torch.zeros(1, device=fits.device).gather(0, wrong.view(1)).squeeze(0)
 
 
 def _fits(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool) -> Tensor:
@@ -101,9 +93,8 @@ def _fits(target: Tensor, valid: Tensor | None, classes: int | None, soft: bool)
     return fits if valid is None else fits | ~valid
 
 
-def _refusal(target: Tensor, fits: Tensor, classes: int | None, soft: bool) -> str:
+def _refusal(target: Tensor, where: tuple[int, ...], classes: int | None, soft: bool) -> str:
     wanted = "labels in [0, 1]" if soft else "0 and 1" if classes is None else f"class ids from 0 to {classes - 1}"
-    where = tuple(int(i) for i in torch.nonzero(~fits)[0])
     value = target[where].item()
     hint = "Name a value that stands for 'no label' with ignore_index, or leave elements out with mask."
     if classes is None and not soft and isinstance(value, float) and 0 < value < 1:

@@ -63,17 +63,12 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Lo
     if named is not None and (compiling or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)):
         values: Tensor = cuts(scores, truth, valid, *graph_arguments(plan, named))[0]
         return values
-    run = torch.compiler.disable(_values, reason=NO_CLOSED_FORM) if compiling else _values  # type: ignore[no-untyped-call]
-    found: Tensor = run(scores, truth, valid, plan)
+    run: Any = torch.compiler.disable(Cuts.apply, reason=NO_CLOSED_FORM) if compiling else Cuts.apply
+    found: Tensor = run(scores, truth, valid, plan)[0]
     return found
 
 
 NO_CLOSED_FORM = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
-
-
-def _values(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> Tensor:
-    found: Tensor = Cuts.apply(scores, truth, valid, plan)[0]  # type: ignore[no-untyped-call]
-    return found
 
 
 def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:
@@ -133,16 +128,11 @@ def _(scores: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     return scores.new_empty(scores.shape[0]), torch.empty_like(scores, memory_format=torch.contiguous_format)
 
 
-def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.save_for_backward(output[1])
-    ctx.mark_non_differentiable(output[1])
-
-
 def _backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
     return *Cuts.backward(ctx, *outer), None, None
 
 
-cuts.register_autograd(_backward, setup_context=_keep)
+cuts.register_autograd(_backward, setup_context=Cuts.setup_context)
 
 
 # ---------------------------------------------------------------- on the CPU

@@ -19,7 +19,7 @@ from torch import Tensor
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.threshold_scan import threshold_of_sets
 from setloss.losses import CountLoss, Loss, as_loss
-from setloss.nn.decisions import Images, PixelCalibration, empty_features
+from setloss.nn.image_decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
 from setloss.nn.targets import Decisions, Mode, decisions
 

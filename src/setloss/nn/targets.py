@@ -98,8 +98,8 @@ def _of_one_hot(
     partial, assertion = check_labels(target, None, None, soft)
     sums = check_one_hot(target, valid)
     assertion = sums if assertion is None or sums is None else assertion + sums
-    truth = target == 1 if partial else target.to(torch.bool)
-    return Decisions(scores, truth, labels, valid, target.to(scores.dtype) if partial else None, assertion)
+    shares = target.to(scores.dtype) if partial else None
+    return Decisions(scores, target.to(torch.bool), labels, valid, shares, assertion)
 
 
 def _equal(first: Sequence[int], second: Sequence[int]) -> bool:
