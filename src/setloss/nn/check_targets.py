@@ -67,8 +67,10 @@ def check_one_hot(target: Tensor, valid: Tensor | None) -> Tensor | None:
     fits = (total - 1).abs() <= SUM_TOLERANCE
     return _assertion(
         fits if valid is None else fits | ~valid,
-        lambda where: f"one-hot targets have one 1 among the classes of a pixel; those at {where} sum to "
-        f"{total[where].item():g}. Leave pixels without a label out with mask.",
+        lambda where: (
+            f"one-hot targets have one 1 among the classes of a pixel; those at {where} sum to "
+            f"{total[where].item():g}. Leave pixels without a label out with mask."
+        ),
     )
 
 
