@@ -100,8 +100,8 @@ class CountModel:
         """
         layout, seen = self.layout, SeenLabels.of(y, known, self.layout)
         sure = [None] * len(self.parts) if seen.all_known else layout.split(seen.known)
-        each = zip(self.parts, layout.split(seen.labels), sure, layout.rows, strict=True)
-        found = [part.evaluated(labels, known, seen.positives[some]) for part, labels, known, some in each]
+        each = zip(self.parts, layout.split(seen.labels), sure, layout.parts, strict=True)
+        found = [model.evaluated(labels, known, seen.positives[part.rows]) for model, labels, known, part in each]
         return Likelihood(
             layout.join_rows([part.values for part in found]) - self.log_partition,
             layout.join([part.scores for part in found]) - self.marginals,

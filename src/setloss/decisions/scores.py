@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -45,15 +44,21 @@ LARGEST_CHANCE = 1e-2
 Counts = ArrayLike | None
 
 
+class Part(NamedTuple):
+    """The sets of one size p: their numbers, the places (n, p) of their elements and (n, p + 1) of their counts."""
+
+    size: int
+    rows: NDArray[np.intp]
+    elements: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the sets of each of the `lengths` are; `elements` are their flat indices (n, p), None for whole rows."""
+    """Where the sets of each size are in flat arrays of bags; arrays (n, p) of whole rows are one part."""
 
     shape: Shape
-    sizes: NDArray[np.intp]
-    lengths: tuple[int, ...]
-    rows: tuple[NDArray[np.intp], ...]
-    elements: tuple[NDArray[np.intp] | None, ...]
+    parts: tuple[Part, ...]
     bags: Bags | None = None
 
     @classmethod
@@ -64,47 +69,41 @@ class Layout:
         if bags is None:
             if len(shape) != 2 or shape[1] == 0:
                 raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
-            return cls(shape, np.full(*shape), shape[1:], (np.arange(shape[0]),), (None,))
+            nowhere = np.empty(0, dtype=np.intp)
+            return cls(shape, (Part(shape[1], np.arange(shape[0]), nowhere, nowhere),))
         bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
         if shape != (bags.elements,):
             raise ValueError(f"the bags hold {bags.elements} elements; scores have shape {shape}")
-        rows, elements = zip(*bags.by_size, strict=True) if len(bags) else ((), ())
-        return cls(shape, bags.sizes, tuple(np.unique(bags.sizes).tolist()), rows, elements, bags)
-
-    def __len__(self) -> int:
-        return len(self.sizes)
+        starts = np.cumsum(bags.sizes + 1) - bags.sizes - 1
+        parts = []
+        for rows, elements in bags.by_size:
+            p = elements.shape[1]
+            parts.append(Part(p, rows, elements, starts[rows][:, None] + np.arange(p + 1)))
+        return cls(shape, tuple(parts), bags)
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
         """One array (n, p) for each size."""
-        return [values if part is None else values[part] for part in self.elements]
+        return [values] if self.bags is None else [values[part.elements] for part in self.parts]
 
-    def join(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def join(self, found: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """The reverse of `split`."""
-        return self._joined(parts, self.elements, self.shape)
+        return self._joined(found, [part.elements for part in self.parts], self.shape)
 
-    def join_rows(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def join_rows(self, found: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """One number for each set."""
-        return self._joined(parts, self.rows, len(self))
+        return self._joined(found, [part.rows for part in self.parts], len(self.bags or ()))
 
-    def join_counts(self, parts: Sequence[Array]) -> Array:
+    def join_counts(self, found: Sequence[Array]) -> Array:
         """Counts (n, K + 1), or those of bags in one flat array."""
-        return self._joined(parts, self.counts, int(np.sum(self.sizes + 1)))
+        return self._joined(found, [part.counts for part in self.parts], self.shape[0] + len(self.bags or ()))
 
-    def _joined(self, parts: Sequence[NDArray[Any]], places: Sequence[Any], shape: int | Shape) -> NDArray[Any]:
+    def _joined(self, found: Sequence[NDArray[Any]], places: Sequence[Any], shape: int | Shape) -> NDArray[Any]:
         if self.bags is None:
-            return parts[0]
-        values = np.empty(shape, dtype=parts[0].dtype if parts else np.float64)
-        for where, found in zip(places, parts, strict=True):
-            values[where] = found
+            return found[0]
+        values = np.empty(shape, dtype=found[0].dtype if found else np.float64)
+        for where, one in zip(places, found, strict=True):
+            values[where] = one
         return values
-
-    @cached_property
-    def counts(self) -> tuple[NDArray[np.intp], ...]:
-        """The places (n, p + 1) of the counts of the bags of each size, in a flat array of p + 1 of each bag."""
-        starts = np.concatenate(([0], np.cumsum(self.sizes + 1)))
-        return tuple(
-            starts[some][:, None] + np.arange(p + 1) for p, some in zip(self.lengths, self.rows, strict=True)
-        )
 
     def totals(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum over every set."""
@@ -185,22 +184,21 @@ def as_numbers(values: Any, name: str) -> Array:
 def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     """Log-potentials (1, L) or (n, L) for the sets of each size, L <= p + 1."""
     if counts is None:
-        return [np.zeros((1, p + 1)) for p in layout.lengths]
+        return [np.zeros((1, part.size + 1)) for part in layout.parts]
+    array = as_numbers(counts, "counts")
     if layout.bags is None:
-        return [_checked(np.atleast_2d(as_numbers(counts, "counts")), layout.shape[1], layout.rows[0])]
-    flat, length = as_numbers(counts, "counts"), int(np.sum(layout.sizes + 1))
-    if flat.shape != (length,):
+        return [_checked(np.atleast_2d(array), layout.parts[0])]
+    length = layout.bags.elements + len(layout.bags)
+    if array.shape != (length,):
         raise ValueError(
-            f"counts of bags are flat, p + 1 potentials for each bag, {length} in all; got shape {flat.shape}"
+            f"counts of bags are flat, p + 1 potentials for each bag, {length} in all; got shape {array.shape}"
         )
-    return [
-        _checked(flat[places], p, some)
-        for p, places, some in zip(layout.lengths, layout.counts, layout.rows, strict=True)
-    ]
+    return [_checked(array[part.counts], part) for part in layout.parts]
 
 
-def _checked(potentials: Array, p: int, rows: NDArray[np.intp]) -> Array:
+def _checked(potentials: Array, part: Part) -> Array:
     """Potentials of the right shape that leave some size to every example."""
+    p, rows = part.size, part.rows
     if potentials.ndim != 2 or len(potentials) not in (1, len(rows)) or not 0 < potentials.shape[1] <= p + 1:
         raise ValueError(
             f"counts must be (K + 1,) or (examples, K + 1) with K at most {p}, the number of elements; "

@@ -95,11 +95,11 @@ def descent(loss: Loss, p: int, width: int) -> str | None:
         cells = spec.table
         misses, alarms = cells[:-1, :-1, 1:] - cells[1:, 1:, :-1], cells[1:] - cells[:-1]
         for name, steps, first in (("false negatives", misses, (1, 1, 0)), ("false positives", alarms, (0, 0, 0))):
-            falls = np.argwhere(steps < -1e-12 * np.nanmax(np.abs(cells)))
-            if len(falls):
-                k, a, b = falls[0] + first
+            where = np.argwhere(steps < -1e-12 * np.nanmax(np.abs(cells)))
+            if len(where):
+                k, a, b = where[0] + first
                 return (
                     f"with {a + b} positives among {p} elements, {b} false negatives and {k - a} false positives "
-                    f"cost {cells[k, a, b]:.6g}, one more of the {name} {cells[k, a, b] + steps[tuple(falls[0])]:.6g}"
+                    f"cost {cells[k, a, b]:.6g}, one more of the {name} {cells[k, a, b] + steps[tuple(where[0])]:.6g}"
                 )
     return None

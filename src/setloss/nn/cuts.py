@@ -63,7 +63,9 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Lo
     if named is not None and (compiling or scores.is_meta or type(scores) not in (Tensor, torch.nn.Parameter)):
         values: Tensor = cuts(scores, truth, valid, *graph_arguments(plan, named))[0]
         return values
-    run: Any = torch.compiler.disable(Cuts.apply, reason=NO_CLOSED_FORM) if compiling else Cuts.apply
+    run: Any = Cuts.apply
+    if compiling:
+        run = torch.compiler.disable(run, reason=NO_CLOSED_FORM)  # type: ignore[no-untyped-call]
     found: Tensor = run(scores, truth, valid, plan)[0]
     return found
 
