@@ -94,7 +94,7 @@ def test_the_share_is_the_soft_loss_as_a_constant(kind):
 
 
 def test_the_slope_of_sets_without_positives_comes_in_as_objects_are_found():
-    """Their value is the largest probability; its slope has the square of the mean of 1 - l."""
+    """Their value is the largest probability; its slope has the square of half the mean of 1 - l."""
     logits, truth = problem()
     truth[:2] = False
     values = set_loss(logits, truth, **ADAPTIVE)
@@ -103,6 +103,6 @@ def test_the_slope_of_sets_without_positives_comes_in_as_objects_are_found():
     (slopes,) = torch.autograd.grad(values[:2].sum(), logits)
     (of_largest,) = torch.autograd.grad(largest.sum(), logits)
     overlap = 1 - soft_loss(logits[2:].sigmoid(), truth[2:].double(), Dice()).detach()
-    torch.testing.assert_close(slopes, overlap.mean() ** 2 * of_largest)
+    torch.testing.assert_close(slopes, (overlap.mean() / 2) ** 2 * of_largest)
     (alone,) = torch.autograd.grad(set_loss(logits, torch.zeros_like(truth), **ADAPTIVE).sum(), logits)
     assert torch.equal(alone, torch.zeros_like(alone))

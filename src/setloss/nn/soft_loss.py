@@ -10,9 +10,10 @@ than 1 together are then divided by their sum, so the soft loss of Jaccard is so
 is found, half as steep where a set is nearly right. Training starts as with cross-entropy + soft Dice.
 
 Sets without positives have no loss at expected counts; B, the largest probability of a false alarm, is all there is.
-At the start its slope teaches a network that cannot tell small objects from background to find nothing; without any,
-false alarms on empty images stay. So with "adaptive" the slope has a factor: the square of the mean overlap 1 - s of
-the other sets, a hundredth where the overlap is a tenth, a half where it is .7, and 0 in a batch without any.
+Its slope is all on one element, and teaches a network to find nothing where it cannot tell small objects from
+background: at the start, and later on doubtful images. Without any, false alarms on empty images stay. So with
+"adaptive" the slope has a factor: the square of half the mean overlap 1 - s of the other sets, 1/400 where the overlap
+is a tenth, at most 1/4, and 0 in a batch without any. A factor of up to 1 leaves more images empty, with objects too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def mixed(
 ) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
-    Sets without positives have the value B, with "adaptive" times a factor from 0 to 1 in the slope.
+    Sets without positives have the value B, with "adaptive" times a factor from 0 to 1/4 in the slope.
 
     Parameters
     ----------
@@ -69,5 +70,5 @@ def mixed(
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, soft, surrogate), share)
     overlap = torch.where(some, 1 - soft, 0.0).sum() / some.sum().clamp(min=1)
-    constant = torch.where(some, soft, 1 - overlap**2).detach()
+    constant = torch.where(some, soft, 1 - (overlap / 2) ** 2).detach()
     return torch.lerp(surrogate, torch.where(some, soft, surrogate.detach()), constant)
