@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from experiments.document import Estimate, clearly_lowest
-from experiments.drawing import panels
 from experiments.paper import toy
 from experiments.paper.artefact import Settings
 from experiments.tracks.data import Frames
@@ -65,12 +64,3 @@ def test_figure_2_shows_both_variants_with_three_lines_each():
     drawn = found.figures[0].draw().axes
     assert [panel.get_title() for panel in drawn] == ["homogeneous bags", "mixed bags"]
     assert all(len(panel.lines) == len(toy.LINES) for panel in drawn)
-
-
-def test_a_line_of_figure_2_is_where_the_score_is_zero():
-    for weights in ((1.0, 0.01), (0.01, -1.0), (1.0, 1.0)):
-        rule = LinearRule(np.array(weights), 0.5, 1.0)
-        _, (axes,) = panels(1, (2, 2))
-        toy._line(axes, rule, "bd", (-1.0, 1.0))
-        points = np.column_stack(axes.lines[0].get_data())
-        np.testing.assert_allclose(rule.scores(points), 0, atol=1e-12)
