@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.definitions import margin_vectors
 from setloss import Dice, Jaccard, SetFunction
-from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling, SurrogateSum
-from setloss.operators.cut import OrderedMargins
+from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling
 
 M = np.array([0.5, -0.25, 2.0, 0.125])
 
@@ -65,14 +64,6 @@ def test_the_cut_of_a_sum_is_the_sum_of_the_cuts(name, other):
     assert got.exact is expected.exact
 
 
-def test_sums_nest():
-    hinge = Hinge(4)
-    nested = 2 * (hinge + 3 * (hinge + hinge))
-    assert nested(M) == pytest.approx(14 * hinge(M), rel=1e-14)
-    assert isinstance(nested, SurrogateSum)
-    assert nested.p == 4
-
-
 def test_margins_may_be_lists_integers_strided_and_read_only():
     for surrogate in surrogates().values():
         given = np.array([1.0, -2.0, 0.0, 3.0])
@@ -92,11 +83,6 @@ def test_one_element_is_enough():
 
 
 # ---------------------------------------------------------------- order
-
-
-@given(margin_vectors(6))
-def test_the_order_ascends(m):
-    assert np.all(np.diff(m[OrderedMargins(m, 6).order]) >= 0)
 
 
 # ---------------------------------------------------------------- errors

@@ -97,16 +97,6 @@ def test_slopes_of_submodular_losses_are_exact_to_twelve_digits(loss, data):
     assert_finite_minorant(surrogate, data)
 
 
-def test_slopes_of_a_concave_cost_curve_are_exact_to_twelve_digits(data):
-    truth, margins, order = data
-    surrogate = LovaszHinge(CostCurve([(0, 0), (0.25, 0.5), (0.5, 0.75), (1, 1)]).set_function(truth))
-    slope = surrogate.cut_ordered(data.here).slope
-    positions = sampled(order, margins)
-    exact = [Fraction([2, 1, Fraction(1, 2), Fraction(1, 2)][4 * k // P]) / P for k in positions]
-    assert max(relative_errors(slope[order[positions]], exact)) <= TOLERANCE
-    assert_finite_minorant(surrogate, data)
-
-
 def test_the_step_across_a_knot_is_exact_to_twelve_digits_too():
     shares, costs = (Fraction(0), Fraction(1 / 3), Fraction(1)), (0, Fraction(1 / 2), 1)
 
@@ -123,23 +113,6 @@ def test_the_step_across_a_knot_is_exact_to_twelve_digits_too():
 
 
 # ---------------------------------------------------------------- the supermodular parts
-
-
-@pytest.mark.parametrize("loss", [Dice(), Tversky(0.3, 0.7)], ids=["Dice", "Tversky"])
-def test_supermodular_values_and_steps_are_exact_to_twelve_digits(loss, data):
-    truth, _, _ = data
-    m, (b, a) = int(truth.sum()), loss.weights
-    g = decompose(loss.set_function(truth)).supermodular.counts
-    exact_loss = exact_tversky(m, a, b)
-
-    def exact(n):
-        return exact_loss(n, 0) - n * exact_loss(1, 0)
-
-    n = [1, 2, 3, 1000, m // 2, m - 2, m - 1]
-    values = g(np.array(n), np.zeros(len(n), dtype=int))
-    steps = g.step(0, np.array(n), np.zeros(len(n), dtype=int))
-    assert max(relative_errors(values, [exact(k) for k in n])) <= TOLERANCE
-    assert max(relative_errors(steps, [exact(k + 1) - exact(k) for k in n])) <= TOLERANCE
 
 
 def test_the_slack_of_the_supermodular_part_of_dice(data):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import function_of, modular, plus, singletons
+from helpers.definitions import function_of, modular, plus, singletons
 from helpers.strategies import any_functions, general_functions, grouped_functions
 from setloss import SetFunction, decompose
 

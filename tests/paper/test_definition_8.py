@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import elementwise_lovasz_hinge, margin_vectors, printed_lovasz_hinge
+from helpers.definitions import lovasz_elementwise, lovasz_outer, margin_vectors
 from helpers.strategies import submodular_functions
 from setloss import Dice, Hamming, decompose, is_increasing, monotone_closure
 from setloss.operators import B_D, Hinge, LovaszHinge
@@ -29,7 +29,7 @@ cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn
 def test_the_printed_form(case):
     drawn, margins = case
     found = LovaszHinge(drawn.function, positive_part="outer")(margins)
-    assert found == pytest.approx(printed_lovasz_hinge(drawn.values, margins), abs=1e-9)
+    assert found == pytest.approx(lovasz_outer(drawn.values, margins), abs=1e-9)
 
 
 @given(cases)
@@ -38,15 +38,15 @@ def test_the_elementwise_form_bounds_an_increasing_function(case):
     if not is_increasing(drawn.function):
         return
     found = LovaszHinge(drawn.function)(margins)
-    assert found == pytest.approx(elementwise_lovasz_hinge(drawn.values, margins), abs=1e-9)
+    assert found == pytest.approx(lovasz_elementwise(drawn.values, margins), abs=1e-9)
     assert found >= drawn.values[frozenset(np.flatnonzero(margins <= 0).tolist())] - 1e-9
-    assert found >= printed_lovasz_hinge(drawn.values, margins) - 1e-9
+    assert found >= lovasz_outer(drawn.values, margins) - 1e-9
 
 
 def test_the_printed_hinge_of_hamming_is_not_the_hinge():
     hamming = Hamming(normalize=False).on_counts(2, 0)
     margins = [-1.0, 5.0]
-    assert printed_lovasz_hinge(reference.values_of(hamming), margins) == 0
+    assert lovasz_outer(reference.values_of(hamming), margins) == 0
     assert LovaszHinge(hamming, positive_part="outer")(margins) == 0
     assert Hinge(2)(margins) == 2
     assert hamming(np.array([True, False])) == 1

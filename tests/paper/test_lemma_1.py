@@ -6,7 +6,7 @@ Holds, and D is unique there.
 from hypothesis import given
 
 from helpers import reference
-from helpers.paper_judges import difference, function_of, modular, optimal_face_width, singletons
+from helpers.definitions import difference, function_of, modular, optimal_face_width, singletons
 from helpers.strategies import supermodular_functions
 from setloss import decompose
 

@@ -4,7 +4,6 @@ Holds. Concavity is meant on 0..p: what c does beyond p = |V| no set can see.
 """
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 from helpers.reference import subsets
@@ -36,8 +35,3 @@ def test_concavity_beyond_the_size_of_the_set_is_not_needed():
     c = np.array([0.0, 1.0, 2.0, 9.0])
     assert is_submodular(SetFunction.symmetric(c[:3]))
     assert not is_submodular(SetFunction.symmetric(c))
-
-
-@pytest.mark.parametrize("power", [0.5, 1.0])
-def test_concave_powers_are_submodular(power):
-    assert is_submodular(SetFunction.symmetric(np.arange(9.0) ** power))

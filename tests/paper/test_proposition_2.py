@@ -7,7 +7,7 @@ leaves of l is submodular.
 from hypothesis import given
 
 from helpers import reference
-from helpers.paper_judges import difference
+from helpers.definitions import difference
 from helpers.strategies import any_functions
 from setloss import decompose
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import difference, modular, plus, printed_weights, singletons, weights_without_j
+from helpers.definitions import difference, modular, plus, printed_weights, singletons, weights_without_j
 from helpers.strategies import submodular_functions, supermodular_functions
 
 pairs = st.integers(1, 4).flatmap(lambda p: st.tuples(submodular_functions(p, p), supermodular_functions(p, p)))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import difference, modular, plus, printed_weights, singletons, weights_without_j
+from helpers.definitions import difference, modular, plus, printed_weights, singletons, weights_without_j
 from helpers.strategies import general_functions
 
 

@@ -42,12 +42,6 @@ def test_the_set_function_has_these_gains(n_A):
         assert dice(mask(n + 1, p)) - dice(mask(n, p)) == pytest.approx(float(gain(n, p)), rel=1e-12)
 
 
-def test_the_verdicts_on_the_papers_example():
-    dice = Dice().on_counts(M, P_A)
-    assert not is_submodular(dice)
-    assert not is_supermodular(dice)
-
-
 @pytest.mark.parametrize("positives", range(5))
 @pytest.mark.parametrize("negatives", range(4))
 def test_neither_needs_two_positives_and_a_negative(positives, negatives):

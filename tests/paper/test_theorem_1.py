@@ -14,14 +14,14 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import (
+from helpers.definitions import (
     convex_closure,
     cube_points,
     function_of,
     lovasz_hinge,
     modular,
     plus,
-    slack_rescaling,
+    slack,
 )
 from helpers.strategies import general_functions, supermodular_functions
 from setloss import Hamming, decompose, loss_named
@@ -42,14 +42,14 @@ def with_point(functions):
 
 
 @given(with_point(supermodular_functions(1, 4)), st.sampled_from([1.0, 2.0]))
-def test_between_slack_rescaling_and_the_convex_closure(case, scale):
+def test_between_slack_and_the_convex_closure(case, scale):
     drawn, margins = case
     values = plus(drawn.values, modular(raised(drawn.values)))
     assert reference.negative_excess(values) <= 0
-    slack = slack_rescaling(values, margins, scale)
+    below = slack(values, margins, scale)
     combined = B_D(function_of(values), scale=scale)(margins)
     closure = convex_closure(values, 1 - margins)
-    assert slack - 1e-9 <= combined <= closure + 1e-7
+    assert below - 1e-9 <= combined <= closure + 1e-7
 
 
 @given(with_point(general_functions(1, 4)), st.sampled_from([1.0, 2.0]))
@@ -60,13 +60,13 @@ def test_holds_for_every_loss_with_increasing_submodular_part(case, scale):
     f = {A: drawn.values[A] - g[A] for A in g}
     shift = modular([rate + 1e-6 for rate in raised(f)])
     values, f = plus(drawn.values, shift), plus(f, shift)
-    combined = lovasz_hinge(f, margins) + slack_rescaling(g, margins, scale)
+    combined = lovasz_hinge(f, margins) + slack(g, margins, scale)
     try:
         ours = B_D(function_of(values), scale=scale)(margins)
     except TableRangeError:  # rounding of the sum has left bends that are tiny beside its values
         reject()
     assert combined == pytest.approx(ours, abs=1e-5)
-    assert slack_rescaling(values, margins, scale) - 1e-5 <= combined
+    assert slack(values, margins, scale) - 1e-5 <= combined
     assert combined <= convex_closure(values, 1 - margins) + 1e-5
 
 

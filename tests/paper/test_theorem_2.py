@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.paper_judges import lovasz_hinge, margin_vectors
+from helpers.definitions import lovasz_hinge, margin_vectors
 from helpers.strategies import submodular_functions
 from setloss import decompose
 from setloss.operators import B_D, LovaszHinge

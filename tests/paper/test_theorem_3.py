@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.paper_judges import lovasz_hinge, margin_vectors, slack_rescaling
+from helpers.definitions import lovasz_hinge, margin_vectors, slack
 from helpers.strategies import any_functions, general_functions
 from setloss import decompose
 from setloss.operators import B_D
@@ -21,7 +21,7 @@ def test_two_maxima_of_finitely_many_affine_functions(case):
     drawn, margins = case
     parts = decompose(drawn.function)
     f, g = reference.values_of(parts.submodular), reference.values_of(parts.supermodular)
-    expected = lovasz_hinge(f, margins) + slack_rescaling(g, margins)
+    expected = lovasz_hinge(f, margins) + slack(g, margins)
     assert B_D(drawn.function)(margins) == pytest.approx(expected, abs=1e-6)
 
 

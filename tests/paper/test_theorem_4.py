@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from helpers import reference
-from helpers.strategies import any_functions, submodular_functions, supermodular_functions
+from helpers.strategies import any_functions
 from setloss import Dice, SetFunction, decompose, loss_named
 from setloss.operators import B_D, SlackRescaling
 from setloss.testing import LawViolationError, check_extension
@@ -34,18 +34,6 @@ def test_extension_iff_f_is_non_negative(drawn):
     for A, value in drawn.values.items():
         overshoot = max(0.0, -f[A])
         assert surrogate(vertex(A, drawn.function.p)) == pytest.approx(value + overshoot, abs=1e-6)
-
-
-@given(submodular_functions())
-def test_if_direction_on_non_negative_submodular_functions(drawn):
-    assert extends(B_D(drawn.function), drawn.values)
-
-
-@given(supermodular_functions(1, 4))
-def test_both_directions_on_supermodular_functions(drawn):
-    """F is modular, so it is non-negative iff no single element costs less than nothing."""
-    singles = [drawn.values[frozenset({i})] for i in range(drawn.function.p)]
-    assert extends(B_D(drawn.function), drawn.values) == (min(singles) >= 0)
 
 
 @pytest.mark.parametrize(

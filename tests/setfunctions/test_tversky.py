@@ -96,14 +96,6 @@ def test_the_loss_is_concave_in_false_positives_and_mixed_differences_are_not_po
         assert np.all(np.diff(np.diff(table, axis=0), axis=1) <= 0)
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 1.0), (1.0, 1.0), (4.0, 1.25)])
-def test_a_tversky_loss_with_beta_at_least_one_is_submodular(a, b):
-    for m in range(1, 7):
-        table = exact_table(m, 5, a, b)
-        bends = (np.diff(table, 2, axis=0), np.diff(table, 2, axis=1), np.diff(np.diff(table, axis=0), axis=1))
-        assert all(np.all(bend <= 0) for bend in bends)
-
-
 @split_weights
 def test_curvature_along_false_negatives_is_positive_and_falls_with_false_positives(a, b):
     for m in range(2, 8):
@@ -118,15 +110,6 @@ def test_every_tversky_loss_is_concave_and_increasing_in_false_positives(loss):
         table = loss.on_counts(m, 6).table
         assert np.all(np.diff(table, axis=1) >= 0)
         assert np.all(np.diff(table, 2, axis=1) <= 1e-15)
-
-
-@split_weights
-def test_the_submodular_part_is_non_negative_and_ends_at_m_times_the_first_miss(a, b):
-    for m in range(1, 8):
-        for q in range(7):
-            part = decompose(Tversky(a, b).on_counts(m, q)).submodular.table
-            assert part.min() >= -1e-15
-            np.testing.assert_allclose(part[m], m * b / (m - 1 + b), rtol=1e-14)
 
 
 # ---------------------------------------------------------------- D, against the linear program
