@@ -119,6 +119,28 @@ def test_of_sets_that_differ_by_a_rounding_error_the_smallest():
     assert decide([[-20.0, -80.0, 20.0, 40.0]], loss, counts=[-np.inf, 3.0, 3.0]).sizes[0] == 1
 
 
+def rising(seed):
+    """A random loss that increases in false negatives and in false positives, different for every size."""
+    generator = np.random.default_rng(seed)
+    steps = generator.random((6, 6, 6)) * (generator.random((6, 6, 6)) < 0.5)
+    tables = np.cumsum(np.cumsum(steps, axis=1), axis=2)
+    return from_counts(lambda fn, fp, m, n: tables[m, fn, fp] - tables[m, 0, 0])
+
+
+@pytest.mark.parametrize("loss", [Dice(), Jaccard(), rising(0), rising(1)], ids=["dice", "jaccard", "a", "b"])
+@given(model=models)
+@settings(max_examples=40)
+def test_the_largest_scores_are_the_best_set_of_their_size(loss, model):
+    """Proofs, "The best set of k elements"; a loss that falls can prefer the smaller score."""
+    scores, truth = np.sort(model[0])[::-1], AllSets(np.sort(model[0])[::-1], model[1])
+    costs = truth.all_expected(loss)
+    for k in range(len(scores) + 1):
+        assert truth.expected(loss, np.arange(len(scores)) < k) <= costs[truth.sizes == k].min() + 1e-12
+    two, falling = AllSets([50.0, 1.0, 0.0], [-np.inf, -np.inf, 0.0]), SetFunction.symmetric([0.0, 1.0, 1.0, 0.0])
+    found = [two.expected(from_set_function(falling), one) for one in ([1, 0, 0], [0, 0, 1])]
+    assert found == pytest.approx([1, 1 / (1 + np.e)])
+
+
 @given(model=models, data=st.data())
 @settings(max_examples=60)
 def test_expected_losses_of_given_sets(model, data):

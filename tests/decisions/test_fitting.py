@@ -1,4 +1,4 @@
-"""The likelihood that calibrations maximise: its gradient, and labels that are made ready once for many models."""
+"""The likelihood that calibrations maximise, its gradient, and the widths of its priors."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from setloss.bags import Bags
-from setloss.decisions import CountModel
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
 from setloss.decisions.fitting import (
     BIAS_WIDTHS,
@@ -19,7 +18,6 @@ from setloss.decisions.fitting import (
     chosen_widths,
 )
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.scores import Layout, SeenLabels
 
 
 def held_out(layout, missing=False):
@@ -110,18 +108,6 @@ def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
     again = problem.calibration(split)
     np.testing.assert_allclose(again.bias, found.bias, atol=1e-9)
     assert again.scale == pytest.approx(found.scale)
-
-
-@layouts
-@completeness
-def test_labels_made_ready_once_serve_every_model(layout, missing):
-    data = held_out(layout, missing)
-    seen = SeenLabels.of(data.truth, data.known, Layout.of(data.scores.shape, data.bags))
-    for scale in (1.0, 2.0, 1.0):
-        ready = CountModel(scale * data.scores, None, seen.layout).likelihood(seen)
-        plain = CountModel(scale * data.scores, None, data.bags).likelihood(data.truth, data.known)
-        for name in ("values", "scores", "counts"):
-            np.testing.assert_array_equal(getattr(ready, name), getattr(plain, name))
 
 
 @layouts

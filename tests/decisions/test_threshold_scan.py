@@ -70,13 +70,13 @@ def test_the_cut_of_a_rare_label_follows_the_chances():
 
 def test_chances_of_a_positive_are_those_given_that_there_is_one():
     """The best cut over all outcomes; with the chance that none is positive left in, nothing would be taken."""
-    scores, chances = np.array([3.0, 2.0, 1.0]), np.array([0.59, 0.29, 0.08])
+    scores, chances = np.array([3.0, 2.0, 1.0]), np.array([0.5, 0.2, 0.1])
     cut = threshold_of_column(scores, chances, np.ones(3), Dice(), absent=np.prod(1 - chances))
     outcomes = np.array(list(np.ndindex(2, 2, 2)))
     weights = np.where(outcomes, chances, 1 - chances).prod(axis=1)
     costs = [weights @ Dice()(outcomes, np.tile(np.arange(3) < k, (8, 1))) for k in range(4)]
     assert costs[np.sum(scores > cut)] <= min(costs) + 0.02
-    assert costs[0] > min(costs) + 0.2
+    assert costs[0] > min(costs) + 0.05
 
 
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])

@@ -51,6 +51,12 @@ def test_hard_labels_take_the_same_value_and_gradient_either_way(margins):
     torch.testing.assert_close(found[0], found[1])
 
 
+def test_a_share_of_a_positive_is_a_positive_where_sets_need_one():
+    logits, target = torch.randn(2, 4), torch.tensor([[0.3, 0.0, 0.2, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    skipped, kept = (set_loss(logits, target, absent=way, reduction="none", **OPTIONS) for way in ("skip", "keep"))
+    assert torch.equal(skipped, torch.stack([kept[0], torch.tensor(0.0)]))
+
+
 def test_masked_elements_do_not_count():
     h, t = torch.randn(2, 6), torch.rand(2, 6)
     mask = torch.tensor([[True] * 4 + [False] * 2] * 2)

@@ -97,8 +97,7 @@ def _gains(ranked: Sorted, part: PartNumbers) -> Tensor:
     if not isinstance(part.cap, Tensor):
         return gains
     room = part.cap - (tversky.loss_value(n, q, m, a, b) - tversky.supermodular_value(n, m, b))
-    capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
-    return torch.where(part.cap < torch.inf, capped, gains)
+    return torch.minimum(gains.clamp(min=0), room.clamp(min=0))
 
 
 def _hinge(ranked: Sorted, reading: Reading) -> tuple[Tensor, Tensor]:
