@@ -44,7 +44,7 @@ LARGEST_CHANCE = 1e-2
 Counts = ArrayLike | None
 
 
-class Part(NamedTuple):
+class Places(NamedTuple):
     """The sets of one size p: their numbers, the places (n, p) of their elements and (n, p + 1) of their counts."""
 
     size: int
@@ -58,7 +58,7 @@ class Layout:
     """Where the sets of each size are in flat arrays of bags; arrays (n, p) of whole rows are one part."""
 
     shape: Shape
-    parts: tuple[Part, ...]
+    parts: tuple[Places, ...]
     bags: Bags | None = None
 
     @classmethod
@@ -70,7 +70,7 @@ class Layout:
             if len(shape) != 2 or shape[1] == 0:
                 raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
             nowhere = np.empty(0, dtype=np.intp)
-            return cls(shape, (Part(shape[1], np.arange(shape[0]), nowhere, nowhere),))
+            return cls(shape, (Places(shape[1], np.arange(shape[0]), nowhere, nowhere),))
         bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
         if shape != (bags.elements,):
             raise ValueError(f"the bags hold {bags.elements} elements; scores have shape {shape}")
@@ -78,7 +78,7 @@ class Layout:
         parts = []
         for rows, elements in bags.by_size:
             p = elements.shape[1]
-            parts.append(Part(p, rows, elements, starts[rows][:, None] + np.arange(p + 1)))
+            parts.append(Places(p, rows, elements, starts[rows][:, None] + np.arange(p + 1)))
         return cls(shape, tuple(parts), bags)
 
     def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
@@ -196,7 +196,7 @@ def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
     return [_checked(array[part.counts], part) for part in layout.parts]
 
 
-def _checked(potentials: Array, part: Part) -> Array:
+def _checked(potentials: Array, part: Places) -> Array:
     """Potentials of the right shape that leave some size to every example."""
     p, rows = part.size, part.rows
     if potentials.ndim != 2 or len(potentials) not in (1, len(rows)) or not 0 < potentials.shape[1] <= p + 1:

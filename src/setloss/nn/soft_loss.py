@@ -12,7 +12,7 @@ is found, half as steep where a set is nearly right. Training starts as with cro
 Sets without positives have no loss at expected counts; B, the largest probability of a false alarm, is all there is.
 Its slope is all on one element, and teaches a network to find nothing where it cannot tell small objects from
 background: at the start, and later on doubtful images. Without any, false alarms on empty images stay. So with
-"adaptive" the slope has a factor: the square of half the mean overlap 1 - s of the other sets, 1/400 where the overlap
+"adaptive" the slope has a factor: the square of half the mean overlap 1 - s of the other sets, 1/400 where that
 is a tenth, at most 1/4, and 0 in a batch without any. A factor of up to 1 leaves more images empty, with objects too.
 """
 
