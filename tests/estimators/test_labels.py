@@ -6,7 +6,7 @@ from scipy.sparse import coo_array, csc_matrix, csr_array
 
 from helpers.estimator_data import label_data
 from setloss.estimators import SetClassifier, SetClassifierCV
-from setloss.estimators.labels import known_truth, labels_of
+from setloss.estimators.labels import labels_of
 
 pd = pytest.importorskip("pandas")
 X, Y = label_data()
@@ -126,7 +126,7 @@ def test_33000_sparse_labels_take_one_byte_each():
     assert model.predict(np.eye(n)).dtype == np.int64
     np.testing.assert_array_equal(model.predict(np.eye(n)), Y.toarray())
     assert model.score(np.eye(n), Y) == 1
-    truth, _ = known_truth(Y, model.classes_, None, (n, p))
+    truth, _ = labels.labels.truth(Y, n)
     np.testing.assert_array_equal(truth, labels.positive)
 
 

@@ -21,8 +21,9 @@ from setloss.dask.partitioned_problem import (
 )
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
+from setloss.estimators.labels import Labels
 from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.set_layout import Labels, warn_of_words, warn_ungrouped
+from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
 from setloss.solvers.problem import digest_of

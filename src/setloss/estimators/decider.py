@@ -24,7 +24,8 @@ from setloss.decisions.rules import RULES, Reliability, Rule, RuleLearner, Thres
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.estimators.blocks import by_block, is_lazy, refuse_lazy_groups
 from setloss.estimators.features import checked_weights
-from setloss.estimators.set_layout import Labels, SetLayout
+from setloss.estimators.labels import Labels
+from setloss.estimators.set_layout import SetLayout, sets_of
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
@@ -130,7 +131,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """Scores to decide for, gathered set by set, and these sets."""
         check_is_fitted(self)
         scores = self._scores(X)
-        sets = self._labels.sets(len(scores), groups, what)
+        sets = sets_of(self._labels, len(scores), groups, what)
         return sets.gather(scores), sets
 
     def _by_block(self, method: Any, X: Any, groups: Any, dtype: Any, *, of_sets: bool = False) -> NDArray[Any]:
@@ -292,7 +293,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """Sets with known labels."""
         check_is_fitted(self)
         scores = self._scores(X)
-        sets = self._labels.sets(len(scores), groups, "judged")
+        sets = sets_of(self._labels, len(scores), groups, "judged")
         truth, known = self._labels.truth(y, len(scores))
         data = sets.held_out(scores, truth, known, checked_weights(sample_weight, scores))
         used = np.asarray(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)

@@ -17,16 +17,56 @@ from setloss.arguments import is_missing, refuse_masked
 from setloss.typing import Flags
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What a model remembers of y: its two classes, the names of its columns if any and their number.
+
+    `flat` is whether y was (n,), and `grouped` whether groups named its sets.
+    """
+
+    classes: NDArray[Any]
+    names: NDArray[np.object_] | None
+    width: int
+    flat: bool = False
+    grouped: bool = False
+
+    def set_attributes(self, model: Any) -> None:
+        """Let a model remember them; it has no `label_names_` where y was no table."""
+        model.classes_, model._labels = self.classes, self
+        vars(model).pop("label_names_", None)
+        if self.names is not None:
+            model.label_names_ = self.names
+
+    def truth(self, y: Any, rows: int) -> tuple[Flags, Flags]:
+        """Labels (n, p) to judge predictions by: which are positive, and which are known."""
+        check_columns(y, self.names, "y", "the model, its label_names_,", same=True)
+        array = as_array(y)
+        array = array[:, None] if array.ndim == 1 else array
+        if array.shape != (rows, self.width):
+            raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {(rows, self.width)}")
+        known = _known(array)
+        positive = known & (array == self.classes[1])
+        other = array[known & ~positive & (array != self.classes[0])][:1].tolist()
+        if other:
+            raise ValueError(f"y contains {other[0]!r}; the classes of the model are {self.classes.tolist()}")
+        return positive, known
+
+    def in_form(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values (n, p) in the form of y."""
+        return values[:, 0] if self.flat else values
+
+    def write(self, chosen: Flags) -> NDArray[Any]:
+        """Chosen elements (n, p) in the form and the alphabet of y."""
+        return np.asarray(self.in_form(self.classes[chosen.astype(np.intp)]))
+
+
+@dataclass(frozen=True, eq=False)
 class LabelMatrix:
-    """Which labels are positive and which are known, (n, p); the two classes; the names of the columns if any."""
+    """Which labels are positive and which are known, (n, p), and what a model remembers of them."""
 
     positive: Flags
     known: Flags
-    classes: NDArray[Any]
-    names: NDArray[np.object_] | None = None
-    flat: bool = False
-    """Whether they came as one column (n,) of two classes."""
+    labels: Labels
 
     def part(self, rows: Any, columns: Any = slice(None)) -> LabelMatrix:
         """Some of the rows and columns."""
@@ -58,9 +98,11 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
         column = check_array(array, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y").ravel()
         classes, positive = two_classes(column)
         names = None if flat else label_names(y)
-        return LabelMatrix(positive[:, None], np.ones((len(positive), 1), dtype=bool), classes, names, flat)
+        known = np.ones((len(positive), 1), dtype=bool)
+        return LabelMatrix(positive[:, None], known, Labels(classes, names, 1, flat))
     check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
-    return replace(_matrix(array), names=label_names(y))
+    positive, known, classes = _matrix(array)
+    return LabelMatrix(positive, known, Labels(classes, label_names(y), array.shape[1]))
 
 
 def as_array(y: Any) -> NDArray[Any]:
@@ -104,8 +146,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-def _matrix(array: NDArray[Any]) -> LabelMatrix:
-    """Labels that are 0 and 1, or -1 and 1, and not all the same."""
+def _matrix(array: NDArray[Any]) -> tuple[Flags, Flags, NDArray[Any]]:
+    """Which labels are positive and known, and the classes, 0 and 1 or -1 and 1; they are not all the same."""
     if array.ndim != 2:
         raise ValueError(f"y must be a matrix of labels, one column each; got shape {array.shape}")
     if array.dtype.kind not in "biuf":
@@ -127,7 +169,7 @@ def _matrix(array: NDArray[Any]) -> LabelMatrix:
         )
     if not positive.any() or not np.any(known & ~positive):
         raise ValueError("y has only one class: all known labels are equal; training needs both")
-    return LabelMatrix(positive, known, np.array([-1 if others.size else 0, 1], dtype=np.int64))
+    return positive, known, np.array([-1 if others.size else 0, 1], dtype=np.int64)
 
 
 def _known(array: NDArray[Any]) -> Flags:
@@ -168,7 +210,7 @@ def _a_label_for_each(classes: NDArray[Any]) -> str:
     return f"A label for each name in a text: y.str.get_dummies({sign!r}) of a pandas.Series."
 
 
-# -------------------------------------------------------------------- names, and labels to judge by
+# -------------------------------------------------------------------- names of columns
 
 
 def label_names(y: Any) -> NDArray[np.object_] | None:
@@ -195,20 +237,3 @@ def check_columns(table: Any, names: NDArray[np.object_] | None, what: str, of: 
             f"the columns of {what} are {here}, those of {of} {there}; pass the same labels in the same order, under "
             "the same names"
         )
-
-
-def known_truth(
-    y: Any, classes: NDArray[Any], names: NDArray[np.object_] | None, shape: tuple[int, ...]
-) -> tuple[Flags, Flags]:
-    """Labels (n, p) to judge predictions of that shape by: which are positive, and which are known."""
-    check_columns(y, names, "y", "the model, its label_names_,", same=True)
-    array = as_array(y)
-    array = array[:, None] if array.ndim == 1 else array
-    if array.shape != shape:
-        raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {shape}")
-    known = _known(array)
-    positive = known & (array == classes[1])
-    other = array[known & ~positive & (array != classes[0])][:1].tolist()
-    if other:
-        raise ValueError(f"y contains {other[0]!r}; the classes of the model are {classes.tolist()}")
-    return positive, known

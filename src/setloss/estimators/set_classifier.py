@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.estimators.features import checked_features, checked_weights
+from setloss.estimators.labels import Labels
 from setloss.estimators.linear_model import LinearSetModel
-from setloss.estimators.set_layout import Labels, read_sets
+from setloss.estimators.set_layout import read_sets, sets_of
 from setloss.typing import Array
 
 
@@ -130,7 +131,7 @@ class SetClassifier(LinearSetModel):
         """The losses of the sets with a known label, and their weights."""
         chosen = self._scores(X) > 0
         truth, known = self._labels.truth(y, len(chosen))
-        sets = self._labels.sets(len(chosen), groups, "judged")
+        sets = sets_of(self._labels, len(chosen), groups, "judged")
         losses, used = sets.losses(self._loss(), truth, known, chosen)
         return losses, sets.means(checked_weights(sample_weight, chosen))[used]
 

@@ -1,4 +1,4 @@
-"""`SetLayout`: which elements are judged together, rows of y or groups. `Labels`: what a fit remembers of y.
+"""`SetLayout`: which elements are judged together, rows of y or groups.
 
 Arrays are (n, p), one row for each row of X. The sets are the rows of y (n, p), where every label has its own
 weights; or, if y is (n,), groups of its elements, which share their weights and form one column, p = 1. Splits into
@@ -8,7 +8,7 @@ folds are the same for searches and for held-out scores, and never split a set.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length
 from setloss.bags import Bags, group_array
 from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.estimators.elements import Elements, elements_of_groups, elements_of_labels
-from setloss.estimators.labels import LabelMatrix, known_truth, labels_of
+from setloss.estimators.labels import LabelMatrix, Labels, labels_of
 from setloss.losses import Loss
 from setloss.typing import Array, Flags
 
@@ -176,43 +176,11 @@ def _rows(part: Any) -> NDArray[np.intp]:
 # -------------------------------------------------------------------- reading y and groups
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """The two classes of y, the names of its columns if any and their number.
-
-    `flat` is whether y was (n,), and `grouped` whether groups named its sets.
-    """
-
-    classes: NDArray[Any]
-    names: NDArray[np.object_] | None
-    width: int
-    flat: bool
-    grouped: bool
-
-    def set_attributes(self, model: Any) -> None:
-        """Let a model remember them; it has no `label_names_` where y was no table."""
-        model.classes_, model._labels = self.classes, self
-        vars(model).pop("label_names_", None)
-        if self.names is not None:
-            model.label_names_ = self.names
-
-    def sets(self, rows: int, groups: Any, what: str) -> SetLayout:
-        """The sets of new data; groups play no part if the rows of y are the sets."""
-        if self.grouped and groups is None:
-            warn_ungrouped(what)
-        return SetLayout.of(rows, groups, self.flat)
-
-    def truth(self, y: Any, rows: int) -> tuple[Flags, Flags]:
-        """Labels (n, p) to judge by: which are positive, and which are known."""
-        return known_truth(y, self.classes, self.names, (rows, self.width))
-
-    def in_form(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values (n, p) in the form of y."""
-        return values[:, 0] if self.flat else values
-
-    def write(self, chosen: Flags) -> NDArray[Any]:
-        """Chosen elements (n, p) in the form and the alphabet of y."""
-        return np.asarray(self.in_form(self.classes[chosen.astype(np.intp)]))
+def sets_of(labels: Labels, rows: int, groups: Any, what: str) -> SetLayout:
+    """The sets of new data; groups play no part if the rows of y are the sets."""
+    if labels.grouped and groups is None:
+        warn_ungrouped(what)
+    return SetLayout.of(rows, groups, labels.flat)
 
 
 def rows_are_sets(model: Any) -> bool:
@@ -225,13 +193,11 @@ def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatri
     """The labels of a training and their sets, by the shape of y; y (n,) without groups gets a warning."""
     matrix = labels_of(y, who)
     check_consistent_length(X, matrix.positive)
-    warn_of_words(matrix.classes)
-    rows, width = matrix.positive.shape
-    grouped = matrix.flat and groups is not None
-    if matrix.flat and not grouped:
+    labels = replace(matrix.labels, grouped=matrix.labels.flat and groups is not None)
+    warn_of_words(labels.classes)
+    if labels.flat and not labels.grouped:
         warn_ungrouped("trained")
-    labels = Labels(matrix.classes, matrix.names, width, matrix.flat, grouped)
-    return labels, matrix, SetLayout.of(rows, groups, matrix.flat)
+    return labels, matrix, SetLayout.of(len(matrix.positive), groups, labels.flat)
 
 
 def warn_of_words(classes: NDArray[Any]) -> None:
