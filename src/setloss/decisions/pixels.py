@@ -52,9 +52,8 @@ FEW_PIXELS = 256
 class PixelDecision:
     """A set of pixels, bool in the shape of the scores, and what is known of its expected loss.
 
-    `expected_loss` is computed as if pixels were independent; those of a network err together, and images lose more
-    or less. As such it is off by at most `error`, and no other set has an expected loss that is lower by more than
-    `regret`; both are 0 for exact answers.
+    `expected_loss` is that of independent pixels; those of a network err together. As such it is off by at most
+    `error`, and no other set has one that is lower by more than `regret`; both are 0 for exact answers.
 
     Examples
     --------
@@ -130,13 +129,15 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
     if form is not None and form.kind == Kind.TVERSKY:
         if form.false_positive == 0:
             return _decide_all(p, form)
-        return _decide_exactly(log_odds, loss) if _is_exact(p, loss, form, method) else _decide_by_moments(p, form)
-    if loss.by_size and len(p) > FEW_PIXELS:
+        if not _is_exact(p, loss, form, method):
+            return _decide_by_moments(p, form)
+    elif loss.by_size and len(p) > FEW_PIXELS:
         raise ValueError(
             f"cost curves are decided for at most {FEW_PIXELS} pixels, there are {len(p)}; if the curve rises, the "
             "best set is that of all pixels with a probability above 1/2"
         )
-    return _decide_exactly(log_odds, loss)
+    found = decide(log_odds[None], loss, scores="log-odds")
+    return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
 
 
 def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
@@ -153,11 +154,6 @@ def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
         return method == "exact"
     work = len(p) * (1 + np.sqrt(np.sum(p * (1 - p))))
     return len(p) <= FEW_PIXELS or (fast and bool(work <= MOST_WORK))
-
-
-def _decide_exactly(log_odds: Array, loss: Loss) -> PixelDecision:
-    found = decide(log_odds[None], loss, scores="log-odds")
-    return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
 
 
 def _decide_all(p: Array, form: Form) -> PixelDecision:

@@ -48,14 +48,10 @@ class Promise:
     ----------
     at_most, confidence
         Mean loss of what is answered, and the probability of sets to learn from for which the promise is true.
-    limit
-        Largest expected loss that is answered; -inf if nothing can be promised, inf if everything is answered.
-    share
-        Share of the sets it was learned from that are answered; of their weight, with weights.
-    sets
-        Number of sets it was learned from.
-    loss
-        Name of the loss.
+    limit, share
+        Largest expected loss that is answered (-inf: nothing, inf: everything), and the share of the weight of sets.
+    sets, loss
+        Number of sets it was learned from, and the name of the loss.
     surest
         Number of sets and mean loss of what is answered; if nothing is, of what is expected to lose up to `at_most`.
     model
@@ -125,10 +121,8 @@ def make_promise(
         The mean loss that is promised, and with which probability.
     weights
         Weight of every set, for the weighted mean loss. No new set may weigh more than the heaviest of these.
-    largest
-        Largest possible loss.
-    loss
-        Name of the loss, for the sentence.
+    largest, loss
+        Largest possible loss, and the name of the loss.
 
     Examples
     --------
@@ -166,10 +160,10 @@ def largest_loss(loss: CountLoss, sizes: Any) -> float:
     most = 0.0
     for p in np.unique(sizes).tolist():
         positives = np.arange(p + 1)
-        most = max(most, float(np.max(loss.value(positives, p - positives, positives, p - positives))))
-        spec = loss_spec(loss, p, p + 1) if descent(loss, p, p + 1) else None
-        if spec is not None:
-            most = max(most, float(spec.numbers.max(initial=0)), float(np.nanmax(spec.table, initial=0)))
+        found = [loss.value(positives, p - positives, positives, p - positives)]
+        if descent(loss, p, p + 1) and (spec := loss_spec(loss, p, p + 1)):
+            found += [spec.numbers, np.ravel(spec.table)]
+        most = max(most, float(np.nanmax(np.concatenate(found))))
     return most
 
 

@@ -148,10 +148,8 @@ class RuleLearner:
         """The mean held-out loss of what a rule decides ("auto": of the better one); 0 with a single fold."""
         if average == "samples":
             names = self.candidates if rule == "auto" else (rule,)
-            losses = self.judged(names, loss)
-            return (
-                min(float(np.average(losses[name][0], weights=self.data.weights)) for name in names) if losses else 0
-            )
+            losses = self.summary(self.judged(names, loss))
+            return min(losses[name][0] for name in names) if losses else 0.0
         chosen = np.zeros_like(self.data.truth)
         for train, test, here in self.data.splits():
             chances = RuleLearner(train, self.family, self).independent.marginals(train.scores)
