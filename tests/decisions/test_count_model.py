@@ -92,6 +92,13 @@ def test_bags_of_different_sizes_in_any_order():
         np.testing.assert_allclose(found.counts[ends[i] : ends[i + 1]], expected.counts[0], atol=1e-14)
 
 
+def test_many_unlikely_sets_together_are_not_negligible():
+    """Each of the sets of 1,000 is e^-1300 times as likely as the empty one, but there are e^1382 of them."""
+    counts = np.full(1001, -np.inf)
+    counts[[0, 1000]] = 0.0, -1300.0
+    assert CountModel(np.zeros((1, 2000)), counts).count_probabilities[0, 1000] == pytest.approx(1)
+
+
 def test_refusals():
     for scores, counts, words in [
         ([[np.nan, 0.0]], None, r"the one at \(0, 0\) is NaN"),

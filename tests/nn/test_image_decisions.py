@@ -8,6 +8,7 @@ import torch
 
 from setloss import Dice, FBeta, Jaccard, Tversky, decisions
 from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_threshold
+from setloss.nn.image_decisions import Images
 
 
 @pytest.mark.parametrize("loss", ["dice", "jaccard"])
@@ -127,6 +128,14 @@ def test_every_pixel_has_one_class_and_every_label_its_own_set():
     assert (probabilities.sets == found.sets).double().mean() > 0.999
     labels = decide_images(logits, "jaccard", mode="multilabel")
     assert torch.equal(labels.sets[:, 2], decide_images(logits[:, 2], "jaccard").sets)
+
+
+def test_a_pixel_that_no_class_takes_goes_to_one_that_takes_others():
+    p = torch.tensor([[[0.5, 0.3], [0.45, 0.65], [0.05, 0.05]]])
+    images = Images(p, torch.zeros(1, 3), torch.ones(1, 3))
+    taken = torch.zeros(1, 3, 2, dtype=torch.bool)
+    taken[0, 0, 0] = True
+    assert images.exclusive(taken).tolist() == [[0, 0]]
 
 
 def test_a_rare_class_is_found_more_often_than_by_argmax():

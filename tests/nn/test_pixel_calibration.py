@@ -114,6 +114,9 @@ def test_the_probability_of_an_empty_image_needs_three_of_each():
     few, enough = (calibrate_pixels(logits[empty - k :], truth[empty - k :]).empty for k in (2, 3))
     assert few == ((pytest.approx(np.log(2.5 / (len(truth) - empty + 0.5))), 0.0, 0.0),)
     assert enough[0][1] != 0
+    few, enough = (calibrate_pixels(logits[: empty + k], truth[: empty + k]).empty for k in (2, 3))
+    assert few == ((pytest.approx(np.log((empty + 0.5) / 2.5)), 0.0, 0.0),)
+    assert enough[0][1] != 0
 
 
 def test_a_factor_of_the_logits_changes_the_temperature_alone():
