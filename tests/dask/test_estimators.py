@@ -185,7 +185,7 @@ def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
     assert model.solution_.primal <= short.solution_.primal
     assert_certified(model, bag_objective(model, X, y, groups))
     with pytest.raises(ValueError, match="another problem"):
-        fit_bags(2 * X, y, groups, 3, checkpoint=file)
+        fit_bags(-X, y, groups, 3, checkpoint=file)
 
 
 def test_without_a_client_only_what_is_persisted_is_computed_once():

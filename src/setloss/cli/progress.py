@@ -22,10 +22,10 @@ class Waiting(logging.Handler):
         super().__init__(logging.INFO)
         console = Console(stderr=True, highlight=False, markup=False)
         silent = not console.is_terminal or console.is_dumb_terminal
-        words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
-        left = TextColumn("{task.fields[left]}")
-        columns = (SpinnerColumn(), BarColumn(20), left, TimeElapsedColumn(), words)
-        self._bar = Progress(*columns, console=console, transient=True, disable=silent)
+        rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+        words = TextColumn("{task.description}", markup=False, table_column=rest)
+        columns = (SpinnerColumn(), BarColumn(20), TextColumn("{task.fields[left]}"), TimeElapsedColumn(), words)
+        self._bar = Progress(*columns, console=console, transient=True, disable=silent, expand=True)
         self._task = self._bar.add_task(doing, total=None, left="")
         self._words, self._left = doing, ""
         self._began = self._began_fits = time.monotonic()

@@ -237,7 +237,7 @@ def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str
     if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
         return "date", f"year, day of the year, weekday, hour, read from text{empty}"
     if different <= min(MAX_CATEGORIES, len(present) / 2):
-        return "category", f"{different} categories{empty}"
+        return "category", f"{different} {'category' if different == 1 else 'categories'}{empty}"
     words = present.astype(str).str.count(r"\w+").mean()
     if different == len(present) and not empty and words < WORDS_OF_AN_ID:
         return "id", "different in every row"

@@ -135,28 +135,26 @@ def read_columns(
         raise DatasetError("separator= is for labels= that stand in one cell; give both")
     if labels is not None and (group is not None or label is not None):
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
-    group, label = group or "group", label or "label"
-    frame = read_table(file, text=() if labels is not None else (group,))
+    tracks = {"group": group or "group", "label": label or "label"}
+    frame = read_table(file, text=() if labels is not None else (tracks["group"],))
     frame = frame.drop(columns=require_names(file, frame.columns, ignore, "ignore="))
     if labels is not None:
-        chosen, other = _label_columns(file, frame, labels), []
+        chosen = _label_columns(file, frame, labels)
+    elif tracks["group"] == tracks["label"]:
+        raise DatasetError(f"group= and label= are both {shown(tracks['group'])}; they are two columns of {file}")
     else:
-        chosen, other = [label], [group]
-        if group == label:
-            raise DatasetError(f"group= and label= are both {shown(group)}; they are two columns of {file}")
-        require_names(
-            file, frame.columns, [group, label], "group= and label= of tracks (for label sets give labels=)"
-        )
-    X = frame.drop(columns=[*chosen, *other])
+        role = "group= and label= of tracks (for label sets give labels=)"
+        chosen = require_names(file, frame.columns, tracks.values(), role)
+    X = frame.drop(columns=chosen)
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
-    if labels is not None:
-        found = read_labels(X, frame[chosen], file, separator)
-        if isinstance(labels, str) and labels not in chosen:
-            found = replace(found, notes=(*found.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
-        return found
-    Y, _ = read_yes_and_no(frame[chosen], file, missing=False)
-    return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
+    if labels is None:
+        Y, _ = read_yes_and_no(frame[chosen[1:]], file, missing=False)
+        return Tracks(X, Y[:, 0], bag_ids(frame[chosen[0]], file), tuple(X.columns))
+    found = read_labels(X, frame[chosen], file, separator)
+    if isinstance(labels, str) and labels not in chosen:
+        found = replace(found, notes=(*found.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
+    return found
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
@@ -197,51 +195,48 @@ NO = {"0", "0.0", "-1", "-1.0", "n", "no", "f", "false"}
 NUMBERS = {"1", "1.0", "+1", "0", "0.0", "-1", "-1.0"}
 """Cells that mean yes and no, in small letters, and those of them that need no word in a report."""
 
-MEANINGS = dict.fromkeys(YES, 1.0) | {word: 0.0 for word in NO if not word.startswith("-")}
-"""Numbers of these cells; -1 is a number, whose column has no 0."""
+MEANINGS = dict.fromkeys(YES, 1.0) | dict.fromkeys(NO - NUMBERS, 0.0)
+"""Words as numbers. Numbers stay what they are: a column with -1 has no 0."""
 
 
 def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | None = None) -> LabelSets:
     """Label sets of rows with features X from their columns of labels."""
     column, features = _lists(frame.iloc[:, 0]), tuple(X.columns)
     in_one_cell = separator is not None or not (column.dtype.kind in "biuf" or _words(column) <= YES | NO)
-    if frame.shape[1] == 1 and in_one_cell:
-        of_lists = any(isinstance(cell, LISTS) for cell in column)
-        if separator is None:
-            separator = ";" if of_lists else separator_of(column)
-        Y, names = split_cells(column, file, separator)
-        how = f"in one cell, with {separator!r} between them" if separator else "one a cell"
-        how = "lists of names in one cell" if of_lists else how
-        empty = int(column.isna().sum())
-        words = f"{len(names)} labels, {how}" + f"; empty cells ({empty}) are sets without labels" * (empty > 0)
-        return LabelSets(X, Y, features, names, ((str(column.name), words),), (str(column.name), separator))
-    Y, notes = read_yes_and_no(frame, file)
-    for name, known in ((name, values[~np.isnan(values)]) for name, values in zip(frame.columns, Y.T, strict=True)):
-        if known.size and known.min() == known.max():
-            notes.append((name, f"label: always {known[0]:g}, and predicted so"))
-    return LabelSets(X, Y, features, tuple(frame.columns), tuple(notes))
+    if frame.shape[1] > 1 or not in_one_cell:
+        Y, notes = read_yes_and_no(frame, file)
+        for name, known in ((name, values[~np.isnan(values)]) for name, values in zip(frame, Y.T, strict=True)):
+            if known.size and known.min() == known.max():
+                notes[name] = f"label: always {known[0]:g}, and predicted so"
+        return LabelSets(X, Y, features, tuple(frame.columns), tuple(notes.items()))
+    of_lists = any(isinstance(cell, LISTS) for cell in column)
+    if separator is None:
+        separator = ";" if of_lists else separator_of(column)
+    Y, names = split_cells(column, file, separator)
+    how = f"in one cell, with {separator!r} between them" if separator else "one in each cell"
+    empty = int(column.isna().sum())
+    words = f"{len(names)} labels, {'lists of names in one cell' if of_lists else how}"
+    words += f"; empty cells ({empty}) are sets without labels" * (empty > 0)
+    return LabelSets(X, Y, features, names, ((str(column.name), words),), (str(column.name), separator))
 
 
-def read_yes_and_no(
-    frame: DataFrame, file: Path, *, missing: bool = True
-) -> tuple[NDArray[Any], list[tuple[str, str]]]:
-    """Columns of numbers, words or marks as labels (n, p), and words for what is not 0 and 1."""
+def read_yes_and_no(frame: DataFrame, file: Path, *, missing: bool = True) -> tuple[NDArray[Any], dict[str, str]]:
+    """Columns of numbers, words or marks as labels (n, p), and words for those that are not written as 0 and 1."""
     words = {name: _words(frame[name]) for name in frame.columns}
     no_is_written = any(found & NO for found in words.values())
-    holes = frame.isna().any().to_dict()
     marked = {
-        name: bool(found and holes[name]) and found <= YES and (found == {"x"} or not no_is_written)
+        name: bool(found) and frame[name].isna().any() and found <= YES and (found == {"x"} or not no_is_written)
         for name, found in words.items()
     }
-    columns, notes = [], []
+    columns, notes = [], {}
     for name, found in words.items():
         marks = marked[name] or (not found and any(marked.values()))
         values = _numbers(frame[name], file, empty=0.0 if marks else np.nan)
         columns.append(as_zero_one(file, values[:, None], [name], missing=missing))
         if marks:
-            notes.append((name, f"label: {int(values.sum())} marked, empty cells are no"))
+            notes[name] = f"label: {int(values.sum())} marked, empty cells are no"
         elif found & (YES | NO) - NUMBERS:
-            notes.append((name, f"label: {' and '.join(sorted(found))}"))
+            notes[name] = f"label: {' and '.join(sorted(found))}"
     return np.hstack(columns), notes
 
 
