@@ -19,6 +19,11 @@ def test_labels_in_partitions_of_unknown_length_and_another_number():
         SetClassifier().fit(unknown, labels.rechunk(-1), groups=names)
 
 
+def test_labels_of_another_length():
+    with pytest.raises(ValueError, match="y has 5 rows and X has 6"):
+        SetClassifier().fit(da.zeros((6, 2), chunks=3), da.zeros((5, 2), chunks=5))
+
+
 def test_labels_cut_elsewhere_are_cut_like_X():
     X, y, groups = frames()
     rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)

@@ -21,6 +21,10 @@ def test_arrays_are_cut_between_bags(npartitions):
     SetClassifier(tol=1e-2).fit(rows, labels, groups=names)
 
 
+def test_small_data_are_one_partition_by_default():
+    assert repartition_by_group(da.zeros((6, 2), chunks=(2, 2)), [1, 1, 2, 2, 3, 3]).chunks == ((6,), (2,))
+
+
 def test_a_data_frame_is_shuffled():
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
     X, y, groups = frames()

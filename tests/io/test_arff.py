@@ -139,11 +139,11 @@ def test_scipy_reads_the_same_numbers(name):
 
 def test_features_of_a_file_without_labels(tmp_path):
     header = "@relation r\n@attribute x real\n@attribute c {red,blue}\n@attribute z {0,1}\n@data\n"
-    (tmp_path / "a.arff").write_text(header + "1,blue,?\n2,red,1\n")
+    (tmp_path / "a.arff").write_text(header + "1,blue,?\n2,red,1\n3,?,0\n")
     found = read(tmp_path / "a.arff", labels=0)
-    np.testing.assert_array_equal(found.X, [[1, np.nan, 0, 1], [2, 1, 1, 0]])
+    np.testing.assert_array_equal(found.X, [[1, np.nan, 0, 1], [2, 1, 1, 0], [3, 0, np.nan, np.nan]])
     assert found.feature_names == ("x", "z", "c=red", "c=blue")
-    assert found.Y.shape == (2, 0)
+    assert found.Y.shape == (3, 0)
 
 
 def test_a_cell_that_is_too_long_for_the_parser_is_told(tmp_path, request):

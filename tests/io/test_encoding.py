@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from helpers.tables import orders
+from setloss.estimators import SetDecisionCV
 from setloss.io import DatasetError, TableEncoder, read, read_table
 from setloss.io.encoding import LeftOutWarning
 from setloss.io.models import load, save
@@ -72,6 +73,16 @@ def test_dates_are_read_for_one_row_as_they_were_for_many(table):
     april = encoder.transform(ambiguous.assign(opened="13.04.2020"))[0, place]
     july = encoder.transform(ambiguous.assign(opened="13.07.2020"))[0, place]
     assert abs(encoder.transform(ambiguous)[0, place] - april) < abs(april - july) / 2
+    place = list(encoder.get_feature_names_out()).index("opened: year")
+    days = [encoder.transform(table.X.assign(opened=day))[0, place] for day in ("01.02.2020", "30.11.2020")]
+    assert days[0] < days[1], "the year goes on from month to month"
+
+
+def test_dates_that_tell_nothing_of_their_order_begin_with_the_month():
+    frame = pd.DataFrame({"day": ["03/04/2020", "05/06/2021", "07/08/2022"], "flag": ["x", None, "x"]})
+    encoder = TableEncoder().fit(frame)
+    assert [column.role for column in encoder.columns_] == ["date", "category"]  # a mark beside empty cells tells
+    assert [column.reading for column in encoder.columns_] == ["", ""]
 
 
 def test_new_rows_may_have_other_columns_another_order_and_new_categories(table):
@@ -100,6 +111,28 @@ def test_new_rows_that_do_not_fit_are_told(table, change, words):
     encoder = TableEncoder().fit(table.X)
     with pytest.raises(DatasetError, match=words):
         encoder.transform(change(table.X))
+
+
+def test_columns_of_another_encoder_keep_their_roles_in_fewer_rows():
+    """A fold may lack the one cell that tells what a column holds."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "price": [*map(str, range(39)), "unknown"],
+            "day": [*(f"{1 + k % 12:02d}.03.2020" for k in range(39)), "13.03.2020"],
+            "code": [*(f"T{k:04d}" for k in range(1, 40)), "T0000"],
+            "story": [" ".join(rng.choice(list("abcdef"), 4)) + f" word{k % 5}" for k in range(40)],
+        }
+    )
+    whole = TableEncoder().fit(frame)
+    assert [column.role for column in whole.columns_] == ["number", "date", "id", "text"]
+    few = TableEncoder(whole.columns_).fit(frame.iloc[:30])
+    assert few.columns_ == whole.columns_
+    assert np.isfinite(few.transform(frame).data).all()
+    last, first = (few.transform(frame.iloc[[row]]).toarray()[0] for row in (39, 0))
+    place = list(few.get_feature_names_out()).index("day: day of year")
+    assert 0 < last[place] - first[place] < 6  # the 13th of March, not a day of another month
+    SetDecisionCV(cv=4).fit(frame, np.arange(40)[:, None] % [2, 3] == 0)
 
 
 def test_numbers_that_overflow_count_as_empty_and_that_is_said():
@@ -151,6 +184,12 @@ def test_a_table_of_nothing_but_text_and_pairs_of_words(monkeypatch):
     frame = pd.DataFrame({"story": [f"{story} today {i}" for i, story in enumerate(STORIES * 3)]})
     encoder = TableEncoder().fit(frame)
     assert {"story: oil", "story: oil prices"} <= set(encoder.get_feature_names_out())
+    words = dict(
+        zip(encoder.get_feature_names_out(), encoder.transform(frame[:1] + " oil oil oil").toarray()[0], strict=True)
+    )
+    assert words["story: oil"] < 3 * words["story: prices"], "a word said four times counts 1 + log 4 times"
+    monkeypatch.setattr("setloss.io.encoding.MAX_WORDS", 4)
+    assert len(TableEncoder().fit(frame).get_feature_names_out()) == 4
     assert encoder.transform(frame.iloc[:2]).shape == (2, len(encoder.get_feature_names_out()))
 
 

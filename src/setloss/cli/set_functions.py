@@ -1,7 +1,7 @@
 """The loss or set function that a command speaks of: a named loss, a cost curve, or a table of costs from a file."""
 
-import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -120,8 +120,8 @@ def curve_through(knots: str) -> CostCurve:
     for knot in knots.split(","):
         share, _, cost = knot.partition(":")
         try:
-            pairs.append((_number(share), _number(cost)))
-        except (ValueError, ZeroDivisionError):
+            pairs.append((float(Fraction(share)), float(Fraction(cost))))
+        except (ValueError, ArithmeticError):
             raise InputError(
                 f"--knots: {shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
             ) from None
@@ -129,11 +129,3 @@ def curve_through(knots: str) -> CostCurve:
         return CostCurve(tuple(pairs))
     except ValueError as error:
         raise InputError(f"--knots: {error}") from None
-
-
-def _number(text: str) -> float:
-    top, slash, bottom = text.partition("/")
-    value = float(top) / float(bottom) if slash else float(text)
-    if not math.isfinite(value):
-        raise ValueError
-    return value

@@ -183,7 +183,9 @@ def _summary(estimator: Any) -> dict[str, Any]:
 
 def _columns(encoder: Any, examples: Any) -> list[dict[str, str]] | None:
     """What became of the columns of a table: features, and labels that were not written as 0 and 1."""
-    found = [column._asdict() for column in getattr(encoder, "columns_", ())]
+    found = [
+        dict(zip(("name", "role", "words"), column, strict=False)) for column in getattr(encoder, "columns_", ())
+    ]
     ids = [column for column in found if column["role"] == "id"]
     for column in ids:
         column["words"] += "; names the rows of predictions" if column is ids[0] else "; left out"

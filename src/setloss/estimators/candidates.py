@@ -83,12 +83,14 @@ def _encoded_kinds(X: Any, forest: Any, in_bags: bool) -> list[Kind]:
     """The same for a table: classifiers of its encoded columns; no trees of words, whose features are sparse."""
     from sklearn.pipeline import make_pipeline
 
-    encoded = TableEncoder().fit_transform(X)
+    whole = TableEncoder()
+    encoded = whole.fit_transform(X)
+    encoder = TableEncoder(whole.columns_)  # a fold may lack the one cell that tells what a column holds
     tol = SPARSE_TOL if issparse(encoded) else DENSE_TOL
-    linear = [_logistic_path([TableEncoder()], _squared_length(csr_array(encoded)), tol, in_bags)]
+    linear = [_logistic_path([encoder], _squared_length(csr_array(encoded)), tol, in_bags)]
     if forest is None or issparse(encoded):
         return [linear]
-    return [linear, [Path((make_pipeline(TableEncoder(), forest),))]]
+    return [linear, [Path((make_pipeline(encoder, forest),))]]
 
 
 def _is_table(X: Any) -> bool:

@@ -58,14 +58,20 @@ SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
 _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
+_DATE = re.compile(r"\d\D+\d.*\d")
+"""Two numbers and more: pandas reads T0001 as a time, and it is an id."""
 
 
 class Column(NamedTuple):
-    """Role of a column ("number", "category", "date", "text", "id" or "left out"), and why it has that, in words."""
+    """Role of a column ("number", "category", "date", "text", "id" or "left out"), and why it has that, in words.
+
+    `reading` is "others empty" where cells that are no numbers count as empty, "day first" for dates as 03.04.2020.
+    """
 
     name: str
     role: str
     words: str
+    reading: str = ""
 
 
 class LeftOutWarning(UserWarning):
@@ -74,6 +80,12 @@ class LeftOutWarning(UserWarning):
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Turn the columns of a DataFrame into features, the same way for new rows; the module's docstring says how.
+
+    Parameters
+    ----------
+    columns
+        The `columns_` of an encoder that has seen more rows, such as those that a fold leaves out; by default roles
+        are found in the table.
 
     Attributes
     ----------
@@ -98,6 +110,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ['size', 'colour_(other)', 'colour_red']
     """
 
+    def __init__(self, columns: Sequence[Column] | None = None) -> None:
+        self.columns = columns
+
     def fit(self, X: DataFrame, y: Any = None) -> TableEncoder:
         """Choose a role for every column, and fit imputation, scaling and categories.
 
@@ -106,25 +121,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X = _as_table(X)
         if not hasattr(X, "iloc"):
             raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
-        roles = {str(name): _role(X[name], str(name)) for name in X.columns}
         self.vectorizers_: dict[str, Any] = {}
-        for name in [name for name, (role, _) in roles.items() if role == "text"]:
-            vectorizer = _vectorizer(_texts(X[name]))
-            if vectorizer is None:
-                roles[name] = "left out", f"text without a word of {FEWEST_ROWS} rows"
-            else:
-                pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
-                roles[name] = "text", f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{roles[name][1]}"
-                self.vectorizers_[name] = vectorizer
-        self.columns_ = tuple(Column(name, *role) for name, role in roles.items())
-        _warn_left_out(self.columns_)
+        columns = self.columns or [Column(str(name), *_role(X[name], str(name))) for name in X.columns]
+        self.columns_ = tuple(
+            self._with_words(column, _texts(X[column.name])) if column.role == "text" else column
+            for column in columns
+        )
+        if self.columns is None:
+            _warn_left_out(self.columns_)
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.mixed_ = [
-            name for name in self._named("number") if (X[name].notna() & np.isnan(_numbers(X[name]))).any()
-        ]
-        self.day_first_ = [name for name in self._named("date") if _is_text(X[name]) and _is_day_first(X[name])]
         self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
         values = self._values(X)
         if not values.shape[1] and not self.vectorizers_:
@@ -160,6 +167,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names += [f"{name}: {words}" for words in vectorizer.get_feature_names_out()]
         return np.array(names, dtype=object)
 
+    def _with_words(self, column: Column, texts: Series[Any]) -> Column:
+        """A column of text, whose words are learned; left out where there are none."""
+        vectorizer = _vectorizer(texts)
+        if vectorizer is None:
+            return column._replace(role="left out", words=f"text without a word of {FEWEST_ROWS} rows")
+        self.vectorizers_[column.name] = vectorizer
+        if self.columns is not None:
+            return column
+        pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
+        return column._replace(words=f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{column.words}")
+
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
 
@@ -174,18 +192,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
         require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
         values: dict[str, Any] = {}
-        for name, role, _ in wanted:
+        for name, role, _, reading in wanted:
             if role == "text":
                 continue
             if role == "number":
                 values[name] = _numbers(X[name])
-                if name not in self.mixed_:
+                if reading != "others empty":
                     _refuse_lost(X[name], np.isnan(values[name]), "numbers")
             elif role == "category":
                 texts = _texts(X[name])
                 values[name] = texts.where(texts.isin(self.categories_[name]), OTHER).to_numpy(dtype=object)
             else:
-                dates = _dates(X[name], day_first=name in self.day_first_)
+                dates = _dates(X[name], day_first=reading == "day first")
                 _refuse_lost(X[name], dates.isna(), "dates")
                 day, week, hour = dates.dt.day_of_year, dates.dt.day_of_week, dates.dt.hour
                 parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": week, "hour": hour}
@@ -206,8 +224,8 @@ def _as_table(X: Any) -> Any:
 # ------------------------------------------------------------------ one column
 
 
-def _role(column: Series[Any], name: str) -> tuple[str, str]:
-    """The role of a column and why, in words."""
+def _role(column: Series[Any], name: str) -> tuple[str, ...]:
+    """The role of a column, why in words, and how its cells are read if that needs a word."""
     from pandas.api import types
 
     present = column.dropna()
@@ -225,17 +243,19 @@ def _role(column: Series[Any], name: str) -> tuple[str, str]:
     if others <= (1 - SHARE_OF_NUMBERS) * len(present) or (types.is_numeric_dtype(column) and others < len(present)):
         if _ID.search(name) and different == len(column) and types.is_integer_dtype(column):
             return "id", "different in every row"
-        return "number", f"number{empty}" + (
-            f", {others} that are no finite numbers count as empty" if others else ""
-        )
+        lost = f", {others} that are no finite numbers count as empty" if others else ""
+        return "number", f"number{empty}{lost}", "others empty" if others else ""
     if not isinstance(present.iloc[0], str):
         return "left out", f"values of type {type(present.iloc[0]).__name__}"
     return _role_of_text(present, different, empty)
 
 
-def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str, str]:
-    if present.str.contains(r"\d.*\d.*\d").all() and _dates(present, day_first=_is_day_first(present)).notna().all():
-        return "date", f"year, day of the year, weekday, hour, read from text{empty}"
+def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str, ...]:
+    if present.str.contains(_DATE).all():
+        day_first = _is_day_first(present)
+        if _dates(present, day_first=day_first).notna().all():
+            words = f"year, day of the year, weekday, hour, read from text{empty}"
+            return "date", words, "day first" if day_first else ""
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} {'category' if different == 1 else 'categories'}{empty}"
     words = present.astype(str).str.count(r"\w+").mean()
@@ -285,14 +305,10 @@ def _texts(column: Series[Any]) -> Series[Any]:
     return column.astype(object).where(column.notna(), "").astype(str)
 
 
-def _is_text(column: Series[Any]) -> bool:
-    return bool(column.map(type).eq(str).any())
-
-
 def _frequent(texts: Series[Any]) -> list[str]:
-    """The most frequent values that enough rows have."""
+    """The values that enough rows have."""
     counts = texts.value_counts()
-    return [str(value) for value in counts[counts >= FEWEST_ROWS].index[: MAX_CATEGORIES - 1]]
+    return [str(value) for value in counts[counts >= FEWEST_ROWS].index]
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:

@@ -188,8 +188,7 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
 def _model_path(path: str | os.PathLike[str]) -> Path:
     file = Path(path)
     if file.suffix != ".skops":
-        older = " (.npz models of version 0.2 are not read any more, train the model anew)"
-        raise ModelFileError(f"{file} is no model file; they end in .skops{older if file.suffix == '.npz' else ''}")
+        raise ModelFileError(f"{file} is no model file; they end in .skops")
     return file
 
 
