@@ -5,6 +5,7 @@ import pkgutil
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numba import NumbaError
 
@@ -12,20 +13,22 @@ import setloss
 from helpers.forked import ended
 from setloss import compilation
 from setloss.compilation import PACKAGE, Kernel, kernel
-
-SORTED = """
-import numpy as np
 from setloss.plans.sorting import _insertion
-order = np.arange(3)
-_insertion(np.array([0.2, 0.3, 0.1]), order)
-print(order.tolist())
+
+SUMMED = """
+import numpy as np
+from setloss.solvers.kernel_arrays import Design
+from setloss.solvers.visits import accumulate_rows
+total = np.zeros(2)
+accumulate_rows(Design.of([[1.0], [2.0]], constant=0.5).arrays, np.arange(2), np.ones(2), total)
+print(total.tolist())
 """
 
 
 def run(folder, before="", **environment):
-    """What a new process says; it ends well and sorts right."""
-    ending, told, said = ended("helpers.anew", before + SORTED, NUMBA_CACHE_DIR=str(folder), **environment)
-    assert (ending, told) == (0, "[2, 0, 1]\n"), said
+    """What a new process says; it ends well and sums right."""
+    ending, told, said = ended("helpers.anew", before + SUMMED, NUMBA_CACHE_DIR=str(folder), **environment)
+    assert (ending, told) == (0, "[3.0, 1.0]\n"), said
     return said
 
 
@@ -45,6 +48,11 @@ def test_kernels_call_each_other_and_options_reach_numba():
     assert four_times.compiled.targetoptions["nogil"]
 
 
+def test_python_cannot_call_an_inner_kernel():
+    with pytest.raises(TypeError, match="_insertion is an inner kernel"):
+        _insertion(np.zeros(2), np.arange(2))
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("left", [0.0, 0.5, 0.99])
 def test_damaged_files_are_deleted_and_compiled_again(tmp_path, ending, left):
@@ -60,7 +68,7 @@ def test_damaged_files_are_deleted_and_compiled_again(tmp_path, ending, left):
 def test_a_flipped_byte_never_reaches_numba(tmp_path, ending):
     """Numba runs what is in its files: one wrong byte ended the process by a signal, at every start."""
     run(tmp_path)
-    (path,) = tmp_path.rglob(f"*_insertion*.{ending}")
+    (path,) = tmp_path.rglob(f"*accumulate_rows*.{ending}")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 64
     path.write_bytes(content)
@@ -72,7 +80,7 @@ def test_a_flipped_byte_never_reaches_numba(tmp_path, ending):
 
 def test_a_file_without_a_checksum_is_not_used(tmp_path):
     run(tmp_path)
-    (path,) = tmp_path.rglob("*_insertion*.nbc")
+    (path,) = tmp_path.rglob("*accumulate_rows*.nbc")
     path.with_name(f"{path.name}.sha256").unlink()
     path.write_bytes(b"cut short by a signal")
     assert "compiled again" not in run(tmp_path)

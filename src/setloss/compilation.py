@@ -24,8 +24,11 @@ PACKAGE, _log, _lock, _kernels = Path(__file__).parent, logging.getLogger(__name
 class Kernel:
     """A function that is compiled at its first call; to kernels that call it, it looks like numba's own."""
 
-    def __init__(self, function: Any, options: dict[str, Any]) -> None:
-        self.py_func, self.targetoptions = function, {"error_model": "numpy", "nogil": True, **options}
+    def __init__(self, function: Any, options: dict[str, Any], inner: bool = False) -> None:
+        self.py_func, self.inner = function, inner
+        self.targetoptions = {"error_model": "numpy", "nogil": True, **options}
+        if inner:
+            self.targetoptions |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         with _lock:
             before, config.CACHE_DIR = config.CACHE_DIR, str(FOLDER)
             self.compiled = njit(cache=FOLDER is not None, **self.targetoptions)(function)
@@ -34,6 +37,8 @@ class Kernel:
         _kernels.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
+        if self.inner:
+            raise TypeError(f"{self.py_func.__name__} is an inner kernel, which only kernels can call")
         try:
             result = self.compiled(*arguments)
         except (OSError, EOFError, pickle.UnpicklingError) as error:  # no room for a file, or half of one
@@ -51,6 +56,11 @@ class Kernel:
 def kernel(**options: Any) -> Any:
     """``numba.njit`` with these options, without the GIL and with NumPy's division."""
     return lambda function: Kernel(function, options)
+
+
+def inner_kernel(**options: Any) -> Any:
+    """A kernel that only kernels call: compiled without the code that Python needs to call it, in less time."""
+    return lambda function: Kernel(function, options, inner=True)
 
 
 def _cache_folder() -> Path | None:

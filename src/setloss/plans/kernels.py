@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.compilation import kernel
+from setloss.compilation import inner_kernel, kernel
 from setloss.plans.records import CURVE, LINEAR, NONE, TABLE
 from setloss.plans.sorting import sort_elements
 from setloss.plans.worst_sets import ELEMENT, tversky_gain, worst_set
 
 
-@kernel(inline="always")
+@inner_kernel(inline="always")
 def _rank_elements(margins, partition, active_only, space):
     """Elements by ascending margin at the front of `space.order`, each as group << 32 | element; their margins.
 
@@ -38,7 +38,7 @@ def _rank_elements(margins, partition, active_only, space):
     return count
 
 
-@kernel(inline="always")
+@inner_kernel(inline="always")
 def _lovasz(ranked, order, plan, tables, slope):
     """Write the slopes of the Lovász part; returns its offset and value."""
     sizes, values = tables
@@ -79,7 +79,7 @@ def _lovasz(ranked, order, plan, tables, slope):
     return offset, value
 
 
-@kernel()
+@inner_kernel()
 def bag_cut(margins, partition, plan, tables, space, slope, chosen):
     """The cut of one bag: fills `slope` and `chosen`, returns offset and value.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.compilation import kernel
+from setloss.compilation import inner_kernel
 
 SMALL = 64
 """Up to this many elements are sorted by insertion."""
@@ -17,7 +17,7 @@ _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def sort_elements(margins, order, spare, tallies):
     """Sort the elements in `order`, given in ascending order, by their margins.
 
@@ -29,7 +29,7 @@ def sort_elements(margins, order, spare, tallies):
         _radix(margins, order, spare, tallies)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _insertion(margins, order):
     for k in range(1, len(order)):
         element = order[k]
@@ -41,7 +41,7 @@ def _insertion(margins, order):
         order[j] = element
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _radix(margins, order, spare, tallies):
     """Word by word: the lower half of a float64 first, then the upper half, or the one word of a float32."""
     words = margins.view(np.uint32)
@@ -65,7 +65,7 @@ def _radix(margins, order, spare, tallies):
         order[k] = np.int64(source[k] & _LOW)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _sort_digit(source, target, shift, tallies):
     """Sort by the eight bits from `shift` on; False, and nothing to do, where these are all the same."""
     for b in range(BUCKETS):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.compilation import kernel
+from setloss.compilation import inner_kernel
 from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
 
@@ -21,15 +21,15 @@ ELEMENT = 0xFFFFFFFF
 # ---------------------------------------------------------------- values and increments at given counts
 # n false negatives, q false positives and m positives are floats here: one compiled version of every formula.
 
-_denominator = kernel(forceinline=True)(tversky.denominator)
-_loss_value = kernel(forceinline=True)(tversky.loss_value)
-_miss_step = kernel(forceinline=True)(tversky.false_negative_step)
-_alarm_step = kernel(forceinline=True)(tversky.false_positive_step)
-_submodular_miss_step = kernel(forceinline=True)(tversky.submodular_false_negative_step)
-_supermodular_value = kernel(forceinline=True)(tversky.supermodular_value)
+_denominator = inner_kernel(forceinline=True)(tversky.denominator)
+_loss_value = inner_kernel(forceinline=True)(tversky.loss_value)
+_miss_step = inner_kernel(forceinline=True)(tversky.false_negative_step)
+_alarm_step = inner_kernel(forceinline=True)(tversky.false_positive_step)
+_submodular_miss_step = inner_kernel(forceinline=True)(tversky.submodular_false_negative_step)
+_supermodular_value = inner_kernel(forceinline=True)(tversky.supermodular_value)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def tversky_loss(n, q, m, part):
     """l(n, q), with the value of the part where it reads 0/0."""
     a, b = part.false_positive, part.false_negative
@@ -38,7 +38,7 @@ def tversky_loss(n, q, m, part):
     return part.undefined
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def tversky_step(axis, n, q, m, part):
     """One more false negative (axis 0) or false positive; a difference only where l reads 0/0 at either end."""
     a, b = part.false_positive, part.false_negative
@@ -48,7 +48,7 @@ def tversky_step(axis, n, q, m, part):
     return tversky_loss(further_n, further_q, m, part) - tversky_loss(n, q, m, part)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def tversky_gain(axis, n, q, m, part):
     """The increment of l, of its submodular part f, or of the closure min(f, cap)."""
     if part.kind == TVERSKY or axis == 1:
@@ -61,7 +61,7 @@ def tversky_gain(axis, n, q, m, part):
     return gain
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def curve_value(count, m, part, values):
     """The weighted loss at `count` mistakes of the one group that matters."""
     if part.kind == TVERSKY_SUPERMODULAR:
@@ -69,7 +69,7 @@ def curve_value(count, m, part, values):
     return part.weight * values[part.start + count]
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def concave_value(n, q, m, part):
     """The weighted loss at n false negatives and q false positives."""
     if part.kind == LINEAR:
@@ -77,7 +77,7 @@ def concave_value(n, q, m, part):
     return part.weight * tversky_loss(n, q, m, part)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def concave_step(n, q, m, part):
     """The weighted loss of one more false positive."""
     if part.kind == LINEAR:
@@ -85,7 +85,7 @@ def concave_step(n, q, m, part):
     return part.weight * tversky_step(np.int64(1), n, q, m, part)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def objective(is_margin, loss, total, scale):
     """The rescaled loss of a set whose margins sum to `total`."""
     if is_margin:
@@ -96,7 +96,7 @@ def objective(is_margin, loss, total, scale):
 # ---------------------------------------------------------------- the worst set
 
 
-@kernel(inline="always")
+@inner_kernel(inline="always")
 def worst_set(ranked, order, plan, tables, grouped, space, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
@@ -106,7 +106,7 @@ def worst_set(ranked, order, plan, tables, grouped, space, chosen):
     return _best_of_counts(ranked, order, plan, tables, grouped, space, chosen)
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _best_of_counts(ranked, order, plan, tables, grouped, space, chosen):
     """Several counts matter."""
     sums, counts, within = space.sums, space.counts, space.within
@@ -126,7 +126,7 @@ def _best_of_counts(ranked, order, plan, tables, grouped, space, chosen):
     return loss, best
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _sums(ranked, order, axes, grouped, sums, within):
     """Group after group: its margins in ascending order, and the sums of its k smallest ones.
 
@@ -147,7 +147,7 @@ def _sums(ranked, order, axes, grouped, sums, within):
         within[b] = n - before
 
 
-@kernel(inline="always")
+@inner_kernel(inline="always")
 def _best_of_curve(ranked, order, plan, tables, chosen):
     """One count matters: every other element is in exactly if its margin is negative."""
     sizes, values = tables
@@ -161,7 +161,8 @@ def _best_of_curve(ranked, order, plan, tables, chosen):
             if order[k] >> 32 != axis:
                 total += ranked[k]
     best = max(objective(plan.margin, 0.0, total, plan.scale), 0.0)
-    best_count, best_loss, count = 0, 0.0, 0
+    best_count = count = np.int64(0)  # a literal 0 would compile `_mark` once more
+    best_loss = 0.0
     for k in range(len(order)):
         if order[k] >> 32 == axis:
             count += 1
@@ -175,7 +176,7 @@ def _best_of_curve(ranked, order, plan, tables, chosen):
     return best_loss, best
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _mark(ranked, order, axis, left, chosen):
     """Choose the `left` smallest margins of one group, and all negative ones of the others."""
     for k in range(len(order)):
@@ -188,7 +189,7 @@ def _mark(ranked, order, axis, left, chosen):
             break
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _best_of_cells(plan, sizes, values, sums, counts, turning, within):
     """Every cell of a table within reach: for all counts of the groups but the last, all counts of the last."""
     last, weight = plan.axes - 1, plan.rescaled.weight
@@ -215,7 +216,7 @@ def _best_of_cells(plan, sizes, values, sums, counts, turning, within):
     return best_loss, best
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _alarm_helps(n, q, m, margin, total, plan):
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
     step = concave_step(n, q, m, plan.rescaled)
@@ -224,7 +225,7 @@ def _alarm_helps(n, q, m, margin, total, plan):
     return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, plan.rescaled) * margin
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def _best_of_concave(plan, sizes, grouped, sums, counts, within):
     """For every number of false negatives, the number of false positives up to which one more helps, by bisection.
 

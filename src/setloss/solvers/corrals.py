@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from setloss.compilation import kernel
+from setloss.compilation import inner_kernel
 from setloss.plans.kernels import bag_cut
 from setloss.solvers.kernel_arrays import Corral
 
@@ -23,7 +23,7 @@ RIDGE = 1e-12
 """Relative to the longest cut, added to squares of lengths: a step along cuts that depend on each other is long."""
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@inner_kernel(fastmath={"reassoc", "contract"})
 def dot(left, right, count):
     """The product of the first `count` numbers."""
     total = 0.0
@@ -32,14 +32,14 @@ def dot(left, right, count):
     return total
 
 
-@kernel()
+@inner_kernel()
 def _write_products(corral, p, k):
     """The products of cut k with those before it."""
     for j in range(k + 1):
         corral.products[k, j] = corral.products[j, k] = dot(corral.slopes[k], corral.slopes[j], p)
 
 
-@kernel()
+@inner_kernel()
 def _enter(corral, p, count, slope, offset, shifted):
     """One more cut, without weight, and the heights of all at the shifted margins."""
     for e in range(p):
@@ -50,7 +50,7 @@ def _enter(corral, p, count, slope, offset, shifted):
         corral.heights[k] = corral.offsets[k] - dot(corral.slopes[k], shifted, p)
 
 
-@kernel()
+@inner_kernel()
 def _drop(corral, p, count, k):
     """Take cut k out, the last one takes its place; returns how many are left."""
     last, products = count - 1, corral.products
@@ -65,7 +65,7 @@ def _drop(corral, p, count, k):
     return last
 
 
-@kernel()
+@inner_kernel()
 def _factorise(corral, count):
     """The Cholesky factor of the products; as much is added to all of them as makes no affine combination short."""
     products, factor, longest = corral.products, corral.factor, 0.0
@@ -79,7 +79,7 @@ def _factorise(corral, count):
         factor[k, k] = np.sqrt(max(rest, RIDGE * longest))
 
 
-@kernel()
+@inner_kernel()
 def _solve(factor, count, x):
     """In place: x <- (factor factor^T)^-1 x."""
     for k in range(count):
@@ -90,7 +90,7 @@ def _solve(factor, count, x):
             x[j] -= factor[k, j] * x[k]
 
 
-@kernel()
+@inner_kernel()
 def _correct(corral, p, count, mu):
     """Move to the best point of the affine hull of the cuts, dropping those that lose their weight on the way.
 
@@ -99,6 +99,7 @@ def _correct(corral, p, count, mu):
     """
     weights, heights, change, ones = corral.weights, corral.heights, corral.change, corral.ones
     while count > 1:
+        leaving = count  # none
         _factorise(corral, count)
         for k in range(count):
             change[k], ones[k] = heights[k] / mu, 1.0
@@ -108,7 +109,7 @@ def _correct(corral, p, count, mu):
         for k in range(count):
             total += change[k]
             unit += ones[k]
-        step, leaving = 1.0, -1
+        step = 1.0
         for k in range(count):
             change[k] -= total / unit * ones[k]
             if change[k] < 0.0 and weights[k] + step * change[k] <= 0.0:
@@ -116,13 +117,13 @@ def _correct(corral, p, count, mu):
         for k in range(count):
             weights[k] = max(weights[k] + step * change[k], 0.0)
             heights[k] -= mu * step * dot(corral.products[k], change, count)
-        if leaving < 0:
+        if leaving == count:
             break
         count = _drop(corral, p, count, leaving)
     return count
 
 
-@kernel()
+@inner_kernel()
 def _combine(corral, p, count, point):
     """The point of the cuts, their weights normalised to sum to one; returns its offset."""
     total = offset = 0.0
@@ -138,14 +139,14 @@ def _combine(corral, p, count, point):
     return offset
 
 
-@kernel(forceinline=True)
+@inner_kernel(forceinline=True)
 def largest_slope(group, part):
     """The largest slope of an element where B is a hinge per element."""
     return part.weight * (part.false_negative if group == 0 else part.false_positive)
 
 
-@kernel()
-def _move_hinge(i, places, surrogates, state, mu, space):
+@inner_kernel()
+def move_hinge(i, places, surrogates, state, mu, space):
     """The proximal point of a bag whose B is a hinge per element; returns its gap before."""
     lo, part, gap = surrogates.starts[i], surrogates.records[surrogates.which[i]].lovasz, 0.0
     for j in range(len(places)):
@@ -159,8 +160,8 @@ def _move_hinge(i, places, surrogates, state, mu, space):
     return gap
 
 
-@kernel()
-def _climb(i, places, surrogates, state, mu, most, shrink, space):
+@inner_kernel(inline="always")
+def climb(i, places, surrogates, state, mu, most, shrink, space):
     """Move bag i to its proximal point, by up to `most` cuts, or until its gap is down to `shrink` times what it was.
 
     Only its active elements, those at `places`, count. `space` has their margins and the centre; `state`, a
@@ -209,11 +210,3 @@ def _climb(i, places, surrogates, state, mu, most, shrink, space):
     for j in range(p):
         state.slopes[lo + places[j]] = point[j]
     return first
-
-
-@kernel()
-def move_bag(i, places, surrogates, state, mu, most, shrink, space):
-    """Move bag i to its proximal point: a closed form for a hinge per element, else as far as `_climb` goes."""
-    if state.hinge:
-        return _move_hinge(i, places, surrogates, state, mu, space)
-    return _climb(i, places, surrogates, state, mu, most, shrink, space)

@@ -30,9 +30,6 @@ MOST_CUTS, FEWEST_CUTS = 64, 4
 CUT_MEMORY = 2**25
 """Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
 
-STEPS, WIDE_STEPS = 20, 3
-"""Maximum number of cuts that a visit asks for, and of a visit where bags are wide and cuts expensive."""
-
 BAGS_AT_ONCE = 2**12
 """Bags that are moved between two looks at the clock."""
 
@@ -111,10 +108,8 @@ class ActiveCuts:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
         from setloss.solvers.visits import epoch
 
-        widest = problem.surrogate.bags.sizes.max()
-        most = how.inner_steps or (STEPS if widest <= FEW_ELEMENTS else WIDE_STEPS)
         data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
-        own = self.point, self.active, gaps, most, how.shrink
+        own = self.point, self.active, gaps, how.inner_steps, how.shrink
         epoch(visits, *data, curvatures, W, *own, visit_space(problem, self.point.weights.shape[1]))
 
     def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:

@@ -60,7 +60,7 @@ class FrankWolfe:
     'frank_wolfe'
     """
 
-    inner_steps: int | None = None
+    inner_steps: int = 12
     capacity: int | None = None
     shrink: float = 0.2
     random_state: int = 0

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from setloss.compilation import kernel
-from setloss.solvers.corrals import largest_slope, move_bag
+from setloss.compilation import inner_kernel, kernel
+from setloss.solvers.corrals import climb, largest_slope, move_hinge
 
 _fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
@@ -31,7 +31,7 @@ FLATTEST = 1e-9
 """Least mu of a visit; margins that move by so little are the same."""
 
 
-@kernel(**_fast)
+@inner_kernel(**_fast)
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     total = design.constant * vector[-1]
@@ -45,7 +45,7 @@ def row_dot(design, row, vector):
     return total
 
 
-@kernel(**_fast)
+@inner_kernel(**_fast)
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     if design.sparse:
@@ -56,6 +56,22 @@ def row_add(design, row, factor, vector):
         for j in range(len(x)):
             vector[j] += factor * x[j]
     vector[-1] += factor * design.constant
+
+
+@inner_kernel(inline="always")
+def _entries(design, row):
+    """Where the entries of a row begin and how many there are, the constant feature apart."""
+    if design.sparse:
+        return design.indptr[row], design.indptr[row + 1] - design.indptr[row]
+    return 0, design.dense.shape[1]
+
+
+@inner_kernel(inline="always")
+def _entry(design, row, first, k):
+    """The value and the feature of the k-th entry of a row."""
+    if design.sparse:
+        return design.data[first + k], design.indices[first + k]
+    return design.dense[row, k], k
 
 
 @kernel()
@@ -73,7 +89,7 @@ def accumulate_rows(design, rows, weights, out):
             row_add(design, rows[e], weights[e], out)
 
 
-@kernel()
+@inner_kernel()
 def _read_margins(i, lo, places, design, maps, W, space):
     """The margins of some elements of bag i, and the labels of those of a label set."""
     margins, tasks, scores, last = space.margins, space.tasks, space.scores, W.shape[0] - 1
@@ -86,22 +102,17 @@ def _read_margins(i, lo, places, design, maps, W, space):
     row = maps.rows[i]
     for t in range(len(scores)):
         scores[t] = design.constant * W[last, t]
-    if design.sparse:
-        for k in range(design.indptr[row], design.indptr[row + 1]):
-            value, feature = design.data[k], design.indices[k]
-            for t in range(len(scores)):
-                scores[t] += value * W[feature, t]
-    else:
-        for k in range(last):
-            value = design.dense[row, k]
-            for t in range(len(scores)):
-                scores[t] += value * W[k, t]
+    first, count = _entries(design, row)
+    for k in range(count):
+        value, feature = _entry(design, row, first, k)
+        for t in range(len(scores)):
+            scores[t] += value * W[feature, t]
     for j in range(len(places)):
         tasks[j] = maps.tasks[lo + places[j]] if len(maps.tasks) else places[j]
         margins[j] = maps.signs[lo + places[j]] * scores[tasks[j]]
 
 
-@kernel()
+@inner_kernel()
 def _write_change(i, lo, places, design, maps, cost, W, space):
     """Bring W up to date with the slopes of bag i, which were `space.centre` and are `space.point`."""
     changes, last, changed = space.scores, W.shape[0] - 1, False
@@ -119,21 +130,16 @@ def _write_change(i, lo, places, design, maps, cost, W, space):
     row = maps.rows[i]
     for t in range(len(changes)):
         W[last, t] += design.constant * changes[t]
-    if design.sparse:
-        for k in range(design.indptr[row], design.indptr[row + 1]):
-            value, feature = design.data[k], design.indices[k]
-            for t in range(len(changes)):
-                W[feature, t] += value * changes[t]
-    else:
-        for k in range(last):
-            value = design.dense[row, k]
-            for t in range(len(changes)):
-                W[k, t] += value * changes[t]
+    first, count = _entries(design, row)
+    for k in range(count):
+        value, feature = _entry(design, row, first, k)
+        for t in range(len(changes)):
+            W[feature, t] += value * changes[t]
 
 
 @kernel()
 def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active, gaps, most, shrink, space):
-    """Visit the given bags in turn: each moves to its proximal point, as far as `move_bag` goes."""
+    """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
     starts = surrogates.starts
     for i in visits:
         lo = starts[i]
@@ -145,7 +151,11 @@ def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active,
         for j in range(len(places)):
             space.centre[j] = point.slopes[lo + places[j]]
         mu = max(costs[i] * curvatures[i], FLATTEST)
-        gaps[i] = max(move_bag(i, places, surrogates, point, mu, most, shrink, space), 0.0)
+        if point.hinge:
+            gap = move_hinge(i, places, surrogates, point, mu, space)
+        else:
+            gap = climb(i, places, surrogates, point, mu, most, shrink, space)
+        gaps[i] = max(gap, 0.0)
         _write_change(i, lo, places, design, maps, costs[i], W, space)
         if W.shape[1] == 1:
             curvatures[i] = _curvature_seen(lo, places, design, maps, costs[i], W, space, curvatures[i])
@@ -153,7 +163,8 @@ def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active,
 
 @kernel()
 def move_to_points(first, last, surrogates, margins, centre, mu, point, active, most, shrink, space):
-    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `move_bag` goes."""
+    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `climb` goes."""
+    step = max(mu, FLATTEST)
     for i in range(first, last):
         lo = surrogates.starts[i]
         places = active.places[lo : lo + active.widths[i]]
@@ -162,7 +173,10 @@ def move_to_points(first, last, surrogates, margins, centre, mu, point, active, 
         for j in range(len(places)):
             e = lo + places[j]
             space.margins[j], space.centre[j] = margins[e], centre[e]
-        move_bag(i, places, surrogates, point, max(mu, FLATTEST), most, shrink, space)
+        if point.hinge:
+            move_hinge(i, places, surrogates, point, step, space)
+        else:
+            climb(i, places, surrogates, point, step, most, shrink, space)
 
 
 @kernel()
@@ -216,7 +230,7 @@ def choose_active(surrogates, kept, margins, cut_slopes, reach, point, active, w
                 columns[k, j] = atoms[k, active.places[lo + j]]
 
 
-@kernel()
+@inner_kernel()
 def _curvature_seen(lo, places, design, maps, cost, W, space, known):
     """<way, K way> / |way|^2 along the way that a bag of frames has taken, at least `FADING` of what was known."""
     rise = square = 0.0
