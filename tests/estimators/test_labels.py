@@ -50,6 +50,8 @@ def test_whole_numbers_become_int64(dtype):
     for model in (flat, bags):
         assert model.classes_.dtype == model.predict(X).dtype == np.int64
     assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int64
+    large = np.where(Y[:, 0], np.uint64(2**63), np.uint64(7))
+    assert labels_of(large, "test").labels.classes.tolist() == [7, 2**63]
 
 
 @pytest.mark.parametrize("sparse", [np.asarray, csr_array])
@@ -67,9 +69,13 @@ def test_missing_labels_may_be_nan_none_or_na_and_stored_in_sparse_matrices():
     table.iloc[::7, 1] = pd.NA
     objects = Y.astype(object)
     objects[::7, 1] = None
-    for spelled in (table, objects, csr_array(gaps)):
+    for spelled in (table, objects, csr_array(gaps), gaps.astype(np.float32)):
         np.testing.assert_array_equal(fitted(spelled).coef_, fitted(gaps).coef_)
         assert fitted(gaps).score(X, spelled) == fitted(gaps).score(X, gaps)
+    kept = np.arange(len(X)) % 7 > 0  # a single label, of which some are missing
+    np.testing.assert_allclose(
+        SetClassifier(tol=1e-6).fit(X, gaps[:, 1:2]).coef_, SetClassifier(tol=1e-6).fit(X[kept], Y[kept, 1:2]).coef_
+    )
 
 
 def test_one_label_as_a_vector_or_as_a_column_is_the_same_problem():

@@ -45,7 +45,7 @@ class Labels:
         if array.shape != (rows, self.width):
             raise ValueError(f"y has shape {array.shape}; the model gives labels of shape {(rows, self.width)}")
         known = _known(array)
-        positive = known & (array == self.classes[1])
+        positive = array == self.classes[1]
         other = array[known & ~positive & (array != self.classes[0])][:1].tolist()
         if other:
             raise ValueError(f"y contains {other[0]!r}; the classes of the model are {self.classes.tolist()}")
