@@ -1,4 +1,4 @@
-"""The choice of a classifier: kinds by held-out loss, preparations and C by held-out likelihood."""
+"""Which classifiers are compared: kinds, preparations, values of C, tables."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from helpers.estimator_data import one_or_two_labels
-from setloss.decisions.rules import RuleLearner
-from setloss.estimators import SetDecisionCV, candidates, trials
+from setloss.estimators import SetDecisionCV, candidates
 from setloss.estimators.candidates import PATH, Path, default_kinds, kinds_of, preparations
 from setloss.estimators.fit_log import innermost
 from setloss.io import TableEncoder
@@ -32,15 +31,6 @@ def word_counts(n=240, words=300, seed=0):
 
 def ways(X):
     return [type(steps[0]) if steps else None for steps, _ in preparations(X)]
-
-
-@pytest.mark.parametrize("peak", range(13))
-@pytest.mark.parametrize("start", [0, 4, 12])
-def test_a_path_is_climbed_from_its_start_and_as_far_as_it_rises(start, peak):
-    asked = []
-    values = {i: -abs(i - peak) for i in range(13)}
-    assert trials._climb(lambda i: asked.append(i) or values[i], start, 13) == peak
-    assert len(set(asked)) <= abs(peak - start) + 3
 
 
 def test_preparations_that_change_nothing_or_make_no_sense_are_left_out():
@@ -68,53 +58,9 @@ def test_word_counts_are_not_scaled_by_their_largest_value():
     assert model.score(X[160:], Y[160:]) > scaled.set_params(cv=3).fit(X[:160], Y[:160]).score(X[160:], Y[160:])
 
 
-def test_the_preparation_that_is_likeliest_is_taken_whichever_it_is():
-    """Rows of very different lengths, whose direction says the labels: as given they say little."""
-    generator = np.random.default_rng(0)
-    Y = (generator.random((160, 2)) < 0.5).astype(int)
-    X = np.abs(generator.normal(1, 0.3, size=(160, 6)))
-    X[:, :2] *= np.where(Y == 1, 1.6, 0.4)
-    lengths = generator.lognormal(0, 2, size=(160, 1))
-    assert isinstance(SetDecisionCV(cv=2).fit(csr_array(X * lengths), Y).estimator_[0], Normalizer)
-
-
-def test_kinds_are_compared_on_another_fold_than_their_rules_are_learned_on(monkeypatch):
-    """Even where one fold holds out enough sets: judged on a single one, all kinds are as good and the first wins."""
-    monkeypatch.setattr(trials, "ENOUGH_HELD_OUT", 1)
-    X = np.random.default_rng(0).normal(size=(200, 6))
-    products = (X[:, :3] * X[:, 3:] > 0).astype(int)
-    assert isinstance(SetDecisionCV([LINEAR, TREES], cv=2).fit(X, products).estimator_, ExtraTreesClassifier)
-
-
-def test_the_path_of_c_goes_on_while_its_edge_is_best():
-    """Labels without noise: the less shrunk the likelier."""
-    X = np.random.default_rng(0).normal(size=(400, 4))
-    model = SetDecisionCV(cv=2).fit(csr_array(X), (X[:, :3] > 0).astype(int))
-    assert innermost(model.estimator_).C >= 100
-
-
 def test_kinds_of_named_classifiers():
     scaled = make_pipeline(StandardScaler(), LINEAR)
     assert kinds_of([LINEAR, TREES, scaled]) == [[Path((LINEAR,)), Path((scaled,))], [Path((TREES,))]]
-
-
-@pytest.mark.parametrize("prefit", [False, True])
-def test_kinds_are_compared_by_held_out_loss_and_not_by_likelihood(monkeypatch, prefit):
-    """The likelier kind is not taken if it decides worse."""
-    X, Y = one_or_two_labels(90)
-    seen = []
-    given = [LINEAR, TREES]
-    if prefit:
-        given = [LINEAR.fit(X, Y), TREES.fit(X, Y)]
-    monkeypatch.setattr(
-        RuleLearner, "decided_loss", lambda learner, *how: seen.append(learner.log_likelihood) or -len(seen)
-    )
-    model = SetDecisionCV(given, cv="prefit" if prefit else 2).fit(X, Y)
-    assert isinstance(model.estimator_, ExtraTreesClassifier)
-    assert len(seen) == 2
-    monkeypatch.setattr(RuleLearner, "decided_loss", lambda learner, *how: learner.log_likelihood)
-    least_likely = SetDecisionCV(given, cv="prefit" if prefit else 2).fit(X, Y)
-    assert isinstance(least_likely.estimator_, (OneVsRestClassifier, ExtraTreesClassifier)[int(np.argmin(seen))])
 
 
 @pytest.mark.parametrize("average", ["samples", "macro", "micro"])
@@ -144,22 +90,6 @@ def test_which_kinds_are_compared_by_what_the_features_are():
     assert len(default_kinds(X, in_bags=True)) == len(default_kinds(X, missing=True)) == 1
     sparse = SetDecisionCV(cv=2).fit(csr_array(X), Y, sample_weight=np.linspace(1, 2, len(X)))
     assert sparse.score(csr_array(X), Y) > 0.5
-
-
-def test_many_examples_are_compared_on_the_first_folds(monkeypatch):
-    """The one that is kept then goes on with the other folds."""
-    X, Y = one_or_two_labels(75)
-    whole = SetDecisionCV([LINEAR, TREES], cv=4).fit(X, Y)
-    monkeypatch.setattr(trials, "ENOUGH_HELD_OUT", 1)
-    few = SetDecisionCV([LINEAR, TREES], cv=4).fit(X, Y)
-    assert few.decision_.rule_losses_ == whole.decision_.rule_losses_
-
-
-def test_a_single_candidate_is_not_compared(monkeypatch):
-    monkeypatch.setattr(RuleLearner, "decided_loss", None)
-    monkeypatch.setattr(trials, "_climb", None)
-    X, Y = one_or_two_labels(60)
-    assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape
 
 
 def tickets(n=240, seed=0):

@@ -1,5 +1,7 @@
 """Small data sets for the estimators."""
 
+import itertools
+
 import numpy as np
 
 
@@ -34,3 +36,26 @@ def one_or_two_labels(n=200, d=6, p=5, seed=0):
     scores = 2 * X @ generator.normal(size=(d, p)) + generator.gumbel(size=(n, p))
     rank = np.argsort(np.argsort(-scores, axis=1), axis=1)
     return X, (rank < 1 + (generator.random((n, 1)) < 0.25)).astype(int)
+
+
+def scored_labels(n=400, p=6, seed=0, most=2):
+    """Scores whose log-odds are twice as large, with sets of one or two labels."""
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(-0.5, 1, size=(n, p))
+    sizes = range(most + 1)
+    chosen = [list(some) for k in sizes for some in itertools.combinations(range(p), k)]
+    sets = np.array([np.isin(np.arange(p), some) for some in chosen])
+    logs = 2 * scores @ sets.T + np.array([-2.0, 2.0, 3.0])[sets.sum(axis=1)]
+    return scores, sets[np.argmax(logs + generator.gumbel(size=logs.shape), axis=1)].astype(int)
+
+
+def scored_bags(bags=150, largest=8, seed=0):
+    """Bags of one label each, and scores that say a little of it; elements are shuffled."""
+    generator = np.random.default_rng(seed)
+    groups = generator.permutation(np.repeat(np.arange(bags), generator.integers(1, largest + 1, size=bags)))
+    y = (generator.random(bags) < 0.4)[groups]
+    return generator.normal(y - 0.5, 1.0), y.astype(int), groups
+
+
+def probabilities_of(scores):
+    return 1 / (1 + np.exp(-scores))
