@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, LeaveOneGroupOut
 from helpers.estimator_data import frame_data, label_data
 from setloss import Dice
 from setloss.estimators.labels import labels_of
-from setloss.estimators.set_layout import SetLayout, label_folds
+from setloss.estimators.set_layout import SetLayout
 
 X, Y = label_data(30)
 F, y, groups = frame_data()
@@ -29,22 +29,6 @@ def test_rows_are_shuffled_by_the_seed(cv):
     assert len(first) == (cv or 5)
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
     assert not np.array_equal(first[0][1], other[0][1])
-
-
-@pytest.mark.parametrize("count", [2, 5, 7])
-def test_every_label_has_its_share_in_every_fold(count):
-    """Rare labels differ by one at most; folds are of one size."""
-    generator = np.random.default_rng(count)
-    positive = generator.random((203, 8)) < [0.5, 0.3, 0.03, 0.04, 0.06, 0.1, 0.02, 0]
-    folds = label_folds(positive, count, 0)
-    np.testing.assert_array_equal(np.sort(np.bincount(folds)), np.sort(np.bincount(np.arange(203) % count)))
-    shares = np.array([positive[folds == fold].sum(axis=0) for fold in range(count)])
-    assert np.ptp(shares[:, [2, 3, 4, 6]], axis=0).max() <= 1
-    assert np.ptp(shares, axis=0).max() <= 4
-    empty = ~positive.any(axis=1)
-    assert np.ptp(np.bincount(folds[empty], minlength=count)) <= 8
-    assert len(set(map(tuple, (label_folds(positive, count, seed) for seed in range(3))))) == 3
-    np.testing.assert_array_equal(label_folds(positive & False, 3, 0), label_folds(positive & False, 3, 0))
 
 
 @pytest.mark.parametrize("flat", [False, True])

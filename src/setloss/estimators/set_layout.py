@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_consistent_length
 
 from setloss.bags import Bags, group_array
@@ -109,7 +109,7 @@ class SetLayout:
     def splits(self, cv: Any, X: Any, labels: LabelMatrix, *, seed: int = 0, **to_split: Any) -> list[Split]:
         """Folds that never split a group; a number of them, or None for 5, is one of shuffled folds.
 
-        Where no rows belong together, every label has its share in each.
+        Where no rows belong together, those are stratified by a single label.
         """
         groups, target, cv = self.named, labels.target, 5 if cv is None else cv
         if isinstance(cv, int | np.integer):
@@ -118,14 +118,8 @@ class SetLayout:
                 what = "examples" if groups is None else "groups"
                 raise ValueError(f"cv={cv} folds need as many {what}; there are {count}. Lower cv.")
             groups = None if count == self.rows else groups
-            if cv < 2:
-                raise ValueError(f"cv={cv} folds leave nothing to train on; give 2 or more")
-            if groups is None and target.ndim == 2:
-                folds = label_folds(target, int(cv), seed)
-                cv = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(cv)]
-            else:
-                kind = StratifiedKFold if groups is None else GroupKFold
-                cv = kind(int(cv), shuffle=True, random_state=seed)
+            kind = GroupKFold if groups is not None else StratifiedKFold if target.ndim == 1 else KFold
+            cv = kind(int(cv), shuffle=True, random_state=seed)
         if groups is not None:
             to_split["groups"] = self.numbers
         found = check_cv(cv, target, classifier=True).split(X, target, **to_split)
@@ -171,28 +165,6 @@ class SetLayout:
         if used.all() and self.sets is None and known.all():
             return np.asarray(loss(truth, chosen)), used
         return np.asarray(loss(truth[known], chosen[known], groups=numbers)), used
-
-
-def label_folds(positive: Flags, count: int, seed: int) -> NDArray[np.intp]:
-    """The fold of each row, all of one size, so that every label has its share in each, the rarest ones first.
-
-    Of a rare label, folds at random leave the classifier too few examples here and too many there, and held-out
-    scores are then not like those of the classifier of everything. This is iterative stratification (Sechidis,
-    Tsoumakas and Vlahavas 2011) with folds of fixed sizes.
-    """
-    n, left = len(positive), positive.sum(axis=0)
-    order, folds = np.random.default_rng(seed).permutation(n), np.full(n, -1, dtype=np.intp)
-    places, lacking = [n // count + (fold < n % count) for fold in range(count)], np.tile(left / count, (count, 1))
-    while left.any():
-        label = int(np.argmin(np.where(left > 0, left, n + 1)))
-        for row in order[positive[order, label] & (folds[order] < 0)]:
-            fold = max((fold for fold in range(count) if places[fold]), key=lambda k: (lacking[k, label], places[k]))
-            folds[row] = fold
-            places[fold] -= 1
-            lacking[fold] -= positive[row]
-            left -= positive[row]
-    folds[order[folds[order] < 0]] = np.repeat(np.arange(count), places)
-    return folds
 
 
 def _rows(part: Any) -> NDArray[np.intp]:
