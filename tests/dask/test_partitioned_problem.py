@@ -160,6 +160,7 @@ def test_a_line_asks_first_for_what_the_last_one_took_and_then_for_all_that_is_l
         assert [line.at(length)[0] for length in path] == [abs(length - 0.3) for length in path]
     other = problem.line(problem.place(nowhere), nowhere)
     other.at(1.0)
+    assert problem.rounds == len(engine.asked)
     assert engine.asked == [
         (1.0, 0.5, 0.25, 0.125, 0.0625),  # what most lines take
         (0.3125, 0.375, 0.4375),  # and all that is left where this one takes another turn

@@ -40,12 +40,13 @@ def test_numbering(tmp_path, text, options, Y, d):
 
 
 def test_many_labels_come_as_a_sparse_matrix(tmp_path, monkeypatch):
-    monkeypatch.setattr("setloss.io.data.MAX_DENSE", 1000)
+    monkeypatch.setattr("setloss.io.data.MAX_DENSE", 8 * 2 * 33_000 - 1)
     data = read(written(tmp_path, "0,32999 1:1\n5,5 1:2\n"), labels=list(map(str, range(33_000))))
     assert data.Y.format == "csr"
     assert data.Y.dtype == np.int64
     assert data.Y.shape == (2, 33_000)
     assert data.Y.sum(axis=1).tolist() == [2, 1]
+    assert data.Y.indices.dtype == data.X.indices.dtype == np.int32, "as liblinear wants them"
 
 
 @pytest.mark.parametrize("name", ["medical", "emotions"])
