@@ -67,7 +67,7 @@ def test_label_sets_in_any_number_of_partitions_have_one_minimum(parts):
 @pytest.mark.parametrize(("loss", "operator"), MODELS)
 def test_every_loss_and_operator_is_certified(loss, operator):
     X, y, groups = frames(12)
-    options = {"loss": loss, "operator": operator, "C": 0.5, "tol": 1e-2}
+    options = {"loss": loss, "operator": operator, "scale": 1.5, "C": 0.5, "tol": 1e-2}
     model = fit_bags(X, y, groups, 2, **options)
     assert_certified(model, bag_objective(model, X, y, groups))
     assert_same_problem(model, local.SetClassifier(**options).fit(X, y, groups=groups))
@@ -127,6 +127,7 @@ def test_without_groups_every_frame_is_a_bag():
     with pytest.warns(match="no groups: every element of y is trained as a set of its own"):
         model = SetClassifier(C=0.5).fit(*parted(lengths(len(y), 3), X, y))
     assert_certified(model, bag_objective(model, X, y, np.arange(len(y))))
+    assert len(model.to_local().losses(X, y)) == len(y), "without another warning"
 
 
 # ---------------------------------------------------------------- an estimator like others
@@ -184,8 +185,9 @@ def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
     assert model.solution_.history[0].iteration == 5
     assert model.solution_.primal <= short.solution_.primal
     assert_certified(model, bag_objective(model, X, y, groups))
-    with pytest.raises(ValueError, match="another problem"):
-        fit_bags(-X, y, groups, 3, checkpoint=file)
+    for other, C in ((-X, 0.5), (X, 0.6)):
+        with pytest.raises(ValueError, match="another problem"):
+            fit_bags(other, y, groups, 3, C=C, checkpoint=file)
 
 
 def test_without_a_client_only_what_is_persisted_is_computed_once():

@@ -3,9 +3,7 @@
 import os
 import signal
 import threading
-from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from pathlib import Path
 from uuid import uuid4
 
 import dask.array as da
@@ -17,7 +15,7 @@ from distributed.core import Status
 import dask
 import setloss.estimators as local
 from dask import delayed
-from helpers.forked import fork_server, program
+from helpers.forked import fork_server
 from helpers.partitioned import (
     assert_certified,
     assert_same_problem,
@@ -42,6 +40,7 @@ QUIET = {
 }
 OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
 IN_PROCESS = {**OPTIONS, "n_workers": 1, "processes": False}
+SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
 QUICK = {"C": 0.1, "tol": 1e-2}
 """Six to eight iterations: some after the third, in which faults happen."""
 
@@ -222,58 +221,21 @@ def pause_worker(dask_worker):
     dask_worker.status = Status.paused
 
 
-# ---------------------------------------------------------------- clusters started by the commands of Dask
-
-
-@contextmanager
-def processes_of_a_cluster(folder, workers):
-    """(file that says where, scheduler, workers) of a cluster started by the commands of Dask, without nannies."""
-    file = folder / f"scheduler-{uuid4().hex}.json"
-    here = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(file))
-    alone = ("--no-nanny", "--nthreads", "1", "--death-timeout", "20")
-    with ExitStack() as stack:
-        nowhere = stack.enter_context(Path(os.devnull).open("w"))
-
-        def started(*words):
-            return stack.enter_context(program("dask", *words, *here, out=nowhere, err=nowhere))
-
-        scheduler = started("scheduler", "--port", "0", "--no-jupyter")
-        until(lambda: file.exists() and file.stat().st_size)
-        yield str(file), scheduler, [started("worker", *alone) for _ in range(workers)]
-
-
-def killed_after(iteration, process):
-    """A callback that kills a process."""
-
-    def kill():
-        process.kill()
-        process.join()
-
-    return Once(kill, iteration)
-
-
-SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
-REACH = {"timeout": PATIENCE}
+# ---------------------------------------------------------------- the scheduler is gone
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_cluster(tmp_path):
+def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_cluster(small_cluster, cluster, tmp_path):
     checkpoint = str(tmp_path / "fit.npz")
-    with dask.config.set(SHORT_TIMEOUTS):
-        with (
-            processes_of_a_cluster(tmp_path, 1) as (file, scheduler, _),
-            Client(scheduler_file=file, **REACH),
-        ):
-            model = SetClassifier(callbacks=[killed_after(3, scheduler)], checkpoint=checkpoint)
-            with pytest.raises(ClusterLostError, match=r"the scheduler at tcp://.* is gone\. .*checkpoint="):
-                model.fit(**named(readable()))
-        with (
-            processes_of_a_cluster(tmp_path, 2) as (file, _, workers),
-            Client(scheduler_file=file, **REACH) as client,
-        ):
-            client.wait_for_workers(2, timeout=PATIENCE)
-            callbacks = [killed_after(6, workers[0])]
-            model = SetClassifier(callbacks=callbacks, checkpoint=checkpoint).fit(**named(readable()))
-            assert callbacks[0].done
+    lost = Once(small_cluster.close)
+    with (
+        dask.config.set(SHORT_TIMEOUTS),
+        Client(small_cluster),
+        pytest.raises(ClusterLostError, match=r"the scheduler at .* is gone\. .*checkpoint="),
+    ):
+        SetClassifier(callbacks=[lost], checkpoint=checkpoint).fit(**named(readable()))
+    assert lost.done
+    with Client(cluster):
+        model = SetClassifier(checkpoint=checkpoint).fit(**named(readable()))
     assert model.solution_.history[0].iteration == 4
     assert_trained(model)

@@ -10,7 +10,6 @@ import runpy
 import signal
 import sys
 import tempfile
-from contextlib import contextmanager
 from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,38 +31,23 @@ def fork_server():
     return context
 
 
-@contextmanager
-def program(module, *words, out, err, in_new_session=False, **environment):
-    """A process that writes to open files, and hears Ctrl-C; killed at the end."""
-    streams = [Connection(os.dup(file.fileno())) for file in (out, err)]  # which are sent along
-    options = (module, [*map(str, words)], Path.cwd(), os.environ | environment, streams, in_new_session)
-    process = fork_server().Process(target=_run, args=options)
-    process.start()
-    for stream in streams:
-        stream.close()
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.join()
-
-
 def ended(module, *words, **environment):
-    """How a process ended, what it printed, and what it complained about."""
-    with (
-        tempfile.TemporaryFile("w+") as out,
-        tempfile.TemporaryFile("w+") as err,
-        program(module, *words, out=out, err=err, **environment) as process,
-    ):
+    """How a process ended, what it printed, and what it complained about; it hears Ctrl-C, and has an end."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        streams = [Connection(os.dup(file.fileno())) for file in (out, err)]  # which are sent along
+        options = (module, [*map(str, words)], Path.cwd(), os.environ | environment, streams)
+        process = fork_server().Process(target=_run, args=options)
+        process.start()
+        for stream in streams:
+            stream.close()
         process.join(PATIENCE)
+        process.kill()
         for file in (out, err):
             file.seek(0)
         return process.exitcode, out.read(), err.read()
 
 
-def _run(module, words, folder, environment, streams, in_new_session):
-    if in_new_session:
-        os.setsid()
+def _run(module, words, folder, environment, streams):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

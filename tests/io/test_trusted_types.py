@@ -171,6 +171,10 @@ HOSTILE = {
     ),
     "a partial": node("functools.partial", "PartialNode", PARTIAL),
     "a partial by the name of a loss": node("setloss.losses.counts_of_errors.Dice", "PartialNode", PARTIAL),
+    "a partial beside a loss of that name": listed(
+        node("setloss.losses.counts_of_errors.Dice", "ObjectNode", table()),
+        node("setloss.losses.counts_of_errors.Dice", "PartialNode", PARTIAL),
+    ),
     "a method": node(MODEL, "MethodNode", SCORE),
     "a method by name": node("operator.methodcaller", "OperatorFuncNode", attrs=WORDS),
     "a factory": node("collections.defaultdict", "DefaultDictNode", FACTORY),

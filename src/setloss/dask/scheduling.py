@@ -88,6 +88,7 @@ class Partitions:
         with self._client.as_current():
             for again in (False, True):
                 try:
+                    self._require_scheduler()
                     if self._stale or again:
                         self._held = list(self._client.persist(self._sources))
                         self._stale = False
@@ -122,12 +123,15 @@ class Partitions:
                 self._require_worker()
                 seconds *= 2 if done else 1  # answers are large, or the way is slow
 
+    def _require_scheduler(self) -> None:
+        if self._client.status != "running":
+            raise ConnectionError("the client has lost its scheduler")
+
     def _require_worker(self) -> None:
         """Wait while no worker takes tasks, and raise `ClusterLostError` where that takes too long."""
         seconds = float(config.get("setloss.wait-for-workers", NO_WORKER_SECONDS))
         for _ in range(ceil(seconds / LOOK_SECONDS)):
-            if self._client.status != "running":
-                raise ConnectionError("the client has lost its scheduler")
+            self._require_scheduler()
             with suppress(TimeoutError):
                 self._client.wait_for_workers(1, timeout=min(seconds, LOOK_SECONDS))
                 return

@@ -61,7 +61,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     """
     file = existing_file(path)
     try:
-        import pandas
+        import pandas  # noqa: F401
         import pyarrow
     except ImportError:
         raise DatasetError(f"reading {file} needs pandas and pyarrow; install setloss[io]") from None
@@ -72,8 +72,7 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
         names = [str(name) for name in table.column_names]
         if is_text and any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
             raise ValueError("it has bytes that are not text in UTF-8, as some spreadsheets write it; save it so")
-        truth = {pyarrow.bool_(): pandas.BooleanDtype()}.get
-        frame = table.to_pandas(ignore_metadata=True, date_as_object=False, types_mapper=truth)
+        frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
     if len(set(names)) < len(names):
