@@ -30,14 +30,7 @@ def trained(tmp_path_factory):
         X = rng.normal(size=(60, 3))
         Y = (X[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
         np.savez("sets.npz", X=X, Y=Y)
-        rows = "\n".join(
-            ",".join(f"{value:.6f}" for value in row) + f",{y[0]},{y[1]}" for row, y in zip(X, Y, strict=True)
-        )
-        header = (
-            "".join(f"@attribute {name} numeric\n" for name in "abc") + "@attribute p {0,1}\n@attribute q {0,1}\n"
-        )
-        (folder / "sets.arff").write_text(f"@relation r\n{header}@data\n{rows}\n")
-        run(f"train sets.arff --labels 2 {QUICK.replace('m.skops', 'sets.skops')}")
+        run(f"train sets.npz {QUICK.replace('m.skops', 'sets.skops')}")
     return folder
 
 
@@ -67,17 +60,6 @@ def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
     assert "lacks 'price' of the features of the model" in complaint("predict orders.skops less.csv")
     new.assign(price="dear").to_csv("odd.csv", index=False)
     assert "'price' holds 'dear' where the model knows numbers" in complaint("predict orders.skops odd.csv")
-
-
-def test_attributes_are_found_by_name(folder):
-    expected = run("predict sets.skops sets.arff").stdout
-    assert expected.startswith("p,q\n")
-    lines = (folder / "sets.arff").read_text().splitlines()
-    body = [line.split(",")[:3][::-1] for line in lines if line[0] not in "@"]
-    header = [f"@attribute {name} numeric" for name in "cba"]
-    rows = [",".join(row) for row in body]
-    (folder / "new.arff").write_text("\n".join(["@relation r", *header, "@data", *rows]))
-    assert run("predict sets.skops new.arff").stdout == expected
 
 
 def test_output_files(folder):

@@ -207,11 +207,18 @@ def test_a_short_file_that_stands_for_a_tree_without_end_is_refused(tmp_path):
         load(path)
 
 
+def generator(**pool):
+    seeds = {"bit_generator": table(bit_generator=text("PCG64")), "seed_seq": table(**pool)}
+    return node("numpy.random._generator.Generator", "RandomGeneratorNode", seeds)
+
+
 def test_a_generator_that_takes_hours_to_seed_is_refused(tmp_path):
-    seeds = {"bit_generator": table(bit_generator=text("PCG64")), "seed_seq": table(pool_size=text(10**4))}
-    generator = node("numpy.random._generator.Generator", "RandomGeneratorNode", seeds)
-    forged(path := tmp_path / "model.skops", **generator)
+    forged(path := tmp_path / "model.skops", **generator(pool_size=text(10**4)))
     with pytest.raises(ModelFileError, match="a pool that is not NumPy's"):
+        load(path)
+    large, small = (text(size) | {"__id__": 1000} for size in (10**4, 4))  # of which skops would take the first
+    forged(path, **listed(large, generator(pool_size=small)))
+    with pytest.raises(ModelFileError, match="two of its parts have the same id"):
         load(path)
 
 

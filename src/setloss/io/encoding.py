@@ -119,8 +119,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Texts (n,), in a list, a Series or an array, are a table of one column, "text".
         """
         X = _as_table(X)
-        if not hasattr(X, "iloc"):
-            raise DatasetError(f"TableEncoder takes a DataFrame; got {type(X).__name__}")
         self.vectorizers_: dict[str, Any] = {}
         columns = self.columns or [Column(str(name), *_role(X[name], str(name))) for name in X.columns]
         self.columns_ = tuple(
@@ -185,16 +183,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Numbers, parts of dates, and texts of categories, NaN and "" where a cell is empty."""
         import pandas
 
-        if not hasattr(X, "iloc"):
-            raise DatasetError(
-                f"the columns of a table are known by their names; got {type(X).__name__}, no DataFrame"
-            )
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
         require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
         values: dict[str, Any] = {}
         for name, role, _, reading in wanted:
-            if role == "text":
-                continue
             if role == "number":
                 values[name] = _numbers(X[name])
                 if reading != "others empty":
@@ -202,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             elif role == "category":
                 texts = _texts(X[name])
                 values[name] = texts.where(texts.isin(self.categories_[name]), OTHER).to_numpy(dtype=object)
-            else:
+            elif role == "date":
                 dates = _dates(X[name], day_first=reading == "day first")
                 _refuse_lost(X[name], dates.isna(), "dates")
                 day, week, hour = dates.dt.day_of_year, dates.dt.day_of_week, dates.dt.hour
@@ -213,12 +205,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _as_table(X: Any) -> Any:
-    """A table of one column for texts (n,); others as they are."""
-    if not is_texts(X):
-        return X
+    """A table, of one column for texts (n,)."""
     import pandas
 
-    return pandas.DataFrame({"text": X})
+    if is_texts(X):
+        return pandas.DataFrame({"text": X})
+    if not hasattr(X, "iloc"):
+        raise DatasetError(f"the columns of a table are known by their names; got {type(X).__name__}, no DataFrame")
+    return X
 
 
 # ------------------------------------------------------------------ one column
@@ -278,11 +272,9 @@ def _vectorizer(texts: Series[Any]) -> TfidfVectorizer | None:
 
 def _warn_left_out(columns: Sequence[Column]) -> None:
     """Name the columns that may tell something and are not used."""
-    lost = [
-        column for column in columns if column.role == "left out" and not column.words.startswith(("empty", "always"))
-    ]
-    if lost:
-        told = "; ".join(f"{shown(column.name)} ({column.words})" for column in lost)
+    lost = [column for column in columns if column.role == "left out"]
+    told = "; ".join(f"{shown(c.name)} ({c.words})" for c in lost if not c.words.startswith(("empty", "always")))
+    if told:
         warnings.warn(
             f"columns of the table that are not used: {told}; make numbers, text or categories of them, or drop them",
             LeftOutWarning,
