@@ -21,9 +21,9 @@ from scipy.special import expit
 from sklearn.ensemble import ExtraTreesClassifier
 
 from experiments.label_sets.tuning import Choices, Classes, Logistic, held_out, log_loss, loss_of
+from experiments.protocol import Array
 from setloss import decide_samples
 from setloss.losses import Dice
-from setloss.typing import Array
 
 Flags = NDArray[np.bool_]
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from setloss.typing import Array
+Array = NDArray[np.float64]
 
 log = logging.getLogger("experiments")
 

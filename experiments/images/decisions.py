@@ -11,8 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from experiments.images.data import NO_LABEL, Labels
-from setloss.nn import calibrate_pixels, decide_images, fit_threshold
-from setloss.nn.sets import component_regions
+from setloss.nn import calibrate_pixels, component_groups, decide_images, fit_threshold
 
 Logits = NDArray[np.float32]
 Predicted = NDArray[np.generic]
@@ -50,7 +49,7 @@ def dice_of_objects(predicted: Predicted, labels: Labels) -> tuple[NDArray[np.fl
     dice, sizes = [], []
     for found, truth in zip(predicted == 1, labels == 1, strict=True):
         if truth.any():
-            near = component_regions(truth).ravel() - 1
+            near = component_groups(torch.as_tensor(truth)[None]).numpy().ravel() - 1
             both, taken, area = (np.bincount(near, one.ravel()) for one in (found & truth, found, truth))
             dice.append(2 * both / (taken + area))
             sizes.append(area.astype(np.int64))

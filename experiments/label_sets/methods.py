@@ -20,9 +20,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 
 from experiments.baselines import RIVALS, TreesEFP
 from experiments.label_sets.tuning import Choices, Logistic, loss_of, name_of, preparations
+from experiments.protocol import Array
 from setloss.estimators import SetDecision, SetDecisionCV
 from setloss.losses import Dice
-from setloss.typing import Array
 
 DEFAULT = "default"
 PLAIN = ("linear", "trees")

@@ -27,9 +27,8 @@ from experiments.label_sets.methods import (
 )
 from experiments.label_sets.tuning import Choices
 from experiments.loaders import DataSet
-from experiments.protocol import in_parallel, log
+from experiments.protocol import Array, in_parallel, log
 from setloss.io import DatasetError
-from setloss.typing import Array
 
 METRICS = {"example_f1": "example F1", "example_f1_zero": "example F1, 0/0 = 0"}
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
-from setloss.typing import Array
+from experiments.protocol import Array
 
 Splits = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 Classes = NDArray[np.intp]

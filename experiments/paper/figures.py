@@ -10,12 +10,10 @@ import numpy as np
 from experiments.document import Document, Figure, ResultTable
 from experiments.drawing import SMALL, clean, legend_above, panels
 from experiments.paper.artefact import Settings
-from setloss import decompose, is_increasing, is_nonnegative
-from setloss.decomposition import Decomposition
+from experiments.protocol import Array
+from setloss import Decomposition, SetFunction, decompose, is_increasing, is_nonnegative
 from setloss.losses import PAPER_CURVES, Dice
 from setloss.plots import COLOURS, LABELS, MARKERS
-from setloss.setfunctions.set_function import SetFunction
-from setloss.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -14,10 +14,10 @@ import numpy as np
 
 from experiments.document import Cell, Document, ResultTable
 from experiments.paper.artefact import Settings, paper_table
+from experiments.protocol import Array
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, SlackRescaling
 from setloss.plans.batch import batch_surrogate
-from setloss.typing import Array
 
 SIZES = (10, 50, 100)
 LOSS = PAPER_CURVES["curve1"]

@@ -24,10 +24,9 @@ from experiments.generators import make_toy
 from experiments.paper import tracks
 from experiments.paper.artefact import Settings, paper_table, printed
 from experiments.paper.claims import Comparison
-from experiments.protocol import in_parallel, log
+from experiments.protocol import Array, in_parallel, log
 from experiments.tracks.data import Frames
 from experiments.tracks.protocol import METHODS, LinearRule, Protocol, choose_C, rules_along_path
-from setloss.typing import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

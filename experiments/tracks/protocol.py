@@ -21,11 +21,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from experiments.inexact_slack import InexactSlack
-from experiments.protocol import in_parallel, log, past_the_best, smallest_good_C
+from experiments.protocol import Array, in_parallel, log, past_the_best, smallest_good_C
 from experiments.tracks.data import Frames, TrackProblem
 from setloss.estimators import SetClassifier
 from setloss.losses import loss_named
-from setloss.typing import Array
 
 INEXACT = {"slack-greedy": "greedy", "slack-released": "released"}
 

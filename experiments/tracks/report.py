@@ -22,12 +22,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from experiments.document import Cell, Document, Estimate, ResultTable, lowest
-from experiments.protocol import in_parallel, log
+from experiments.protocol import Array, in_parallel, log
 from experiments.tracks.data import Frames, TrackProblem
 from experiments.tracks.protocol import FULL_GRID, LOSSES, METHODS, USUAL_GRID, Protocol, run_protocol
 from setloss.estimators import SetDecision
 from setloss.losses import loss_named
-from setloss.typing import Array
 
 USUAL = Protocol(Cs=USUAL_GRID, outer=5, inner=2, tol=1e-2, max_iter=100)
 FULL = Protocol(Cs=FULL_GRID, outer=10, inner=3, tol=1e-2, max_iter=300)
