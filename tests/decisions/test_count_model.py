@@ -121,6 +121,8 @@ def test_refusals():
         CountModel([[0.0, 1.0], [1e4, -1e4]], [0.0, -np.inf, 0.0]).marginals  # noqa: B018
     model = CountModel([[0.0, 1.0]], [0.0, 0.0])
     assert model.log_likelihood([[1, 1]])[0] == -np.inf
+    two = CountModel([[0.0, 1.0]], [-np.inf, -np.inf, 0.0])
+    assert two.log_likelihood([[0, 0]], [[True, False]])[0] == -np.inf
     with pytest.raises(ValueError, match="y has shape"):
         model.log_likelihood([[1, 1, 0]], [[True, True, True]])
 

@@ -68,8 +68,13 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
     for i in range(n):
         weigh_elements(scores[i], q, r)
         scale, total = weigh_sizes(potentials[i % len(potentials)], w), 0.0
+        likeliest = 1.0
         for j in range(p):
-            scale += max(scores[i, j], 0.0) - np.log(max(q[j], r[j]))
+            scale += max(scores[i, j], 0.0)
+            likeliest *= max(q[j], r[j])
+            if likeliest < 1e-200 or j == p - 1:  # few logarithms, before the product underflows
+                scale -= np.log(likeliest)
+                likeliest = 1.0
         prefixes(q, r, table)
         for k in range(width):
             sizes[i, k] = w[k] * table[p, k]
@@ -86,6 +91,5 @@ def sums(scores, potentials, log_partition, sizes, marginals, safe):
             with_it = 0.0
             for a in range(width):
                 with_it += table[j, a] * ahead[a + 1]
-            marginals[i, j] = min(q[j] * with_it, 1.0)
-            for a in range(width):
                 ahead[a] = ahead[a] * r[j] + ahead[a + 1] * q[j]
+            marginals[i, j] = min(q[j] * with_it, 1.0)

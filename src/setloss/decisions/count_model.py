@@ -202,15 +202,17 @@ class SetsOfOneSize:
     def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
         (n, p), width = self.scores.shape, self.potentials.shape[1]
-        values, counts, sizes = np.full(n, -np.inf), np.zeros((n, width)), np.arange(width)
-        most = positives if known is None else positives + p - known.sum(axis=1)
-        inside = (sizes >= positives[:, None]) & (sizes <= most[:, None])
-        possible = np.flatnonzero((inside & (self._all_potentials > -np.inf)).any(axis=1))
-        values[possible] = np.einsum("ij,ij->i", self.scores[possible], labels[possible])
+        values, counts = np.einsum("ij,ij->i", self.scores, labels), np.zeros((n, width))
         if known is None:
+            possible = positives < width
+            values[~possible] = -np.inf
             values[possible] += self._all_potentials[possible, positives[possible]]
             counts[possible, positives[possible]] = 1.0
             return Likelihood(values, labels, counts)
+        sizes, most = np.arange(width), positives + p - known.sum(axis=1)
+        inside = (sizes >= positives[:, None]) & (sizes <= most[:, None])
+        possible = (inside & (self._all_potentials > -np.inf)).any(axis=1)
+        values[~possible] = -np.inf
         # Scores of known labels: so large that no sum over the other labels makes up for a wrong one.
         finite = np.where(self.potentials > -np.inf, self.potentials, 0.0)
         certain = (800 + np.ptp(finite, axis=1) + 2 * np.abs(self.scores).sum(axis=1))[:, None]
