@@ -97,7 +97,8 @@ def _gains(ranked: Sorted, part: PartNumbers) -> Tensor:
     if not isinstance(part.cap, Tensor):
         return gains
     room = part.cap - (tversky.loss_value(n, q, m, a, b) - tversky.supermodular_value(n, m, b))
-    return torch.minimum(gains.clamp(min=0), room.clamp(min=0))
+    capped = torch.minimum(gains.clamp(min=0), room.clamp(min=0))
+    return torch.where(part.cap < torch.inf, capped, gains)  # without a cap, room may be 0/0 in empty sets
 
 
 def _hinge(ranked: Sorted, reading: Reading) -> tuple[Tensor, Tensor]:
