@@ -34,15 +34,25 @@ class Source:
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """A model from a file, and the names that it knows."""
+    """A model from a file, its parts, and the names that it knows.
 
-    path: Path
+    `encoder` is the step that prepares features, None where there is none. `decides` is False for linear models as in
+    the paper, which go by the signs of their scores. The sets are rows of labels, or groups of them.
+    """
+
     model: Any
+    estimator: Any
+    encoder: Any
     source: Source
+    decides: bool
+    takes_tables: bool
+    of_label_sets: bool
 
     @classmethod
     def read(cls, path: Path, trusted: str | None, loss: LossOptions) -> "TrainedModel":
         """The model in a file, to decide for the loss of the options if they name one; or an `InputError`."""
+        from setloss.estimators.set_layout import rows_are_sets
+
         try:
             model = load(path, trusted=() if trusted is None else names_in(trusted))
         except ModelFileError as error:
@@ -50,44 +60,25 @@ class TrainedModel:
             wanted = "--trusted " + missing[:-2].replace("', '", ",") if missing else ""
             raise InputError(words + wanted) from None
         with in_use(path, path):
-            names = ("features", model, "feature_names_in_"), ("labels", last_step(model), "label_names_")
+            estimator = model[-1] if hasattr(model, "steps") else model
+            names = ("features", model, "feature_names_in_"), ("labels", estimator, "label_names_")
             known = {key: list(getattr(part, name)) for key, part, name in names if hasattr(part, name)}
-            source = Source(**getattr(model, "source_", known))
-        trained = cls(path, model, source)
-        if not trained.decides and not hasattr(trained.estimator, "loss"):
+            trained = cls(
+                model,
+                estimator,
+                model[0] if len(getattr(model, "steps", ())) > 1 else None,
+                Source(**getattr(model, "source_", known)),
+                hasattr(estimator, "decision_"),
+                hasattr(model, "feature_names_in_"),
+                rows_are_sets(estimator),
+            )
+        if not trained.decides and not hasattr(estimator, "loss"):
             raise InputError(f"{path} gives scores and decides nothing; save SetDecisionCV around the classifier")
         if not trained.decides and loss != LossOptions():
             raise InputError("--loss is for models that decide for the set; this one goes by the signs of its scores")
         if loss != LossOptions():
-            trained.estimator.set_params(loss=loss.read())
+            estimator.set_params(loss=loss.read())
         return trained
-
-    @property
-    def estimator(self) -> Any:
-        """The estimator behind the encoding of columns."""
-        return last_step(self.model)
-
-    @property
-    def decides(self) -> bool:
-        """Whether it decides for the whole set; linear models as in the paper go by the signs of their scores."""
-        return hasattr(self.estimator, "decision_")
-
-    @property
-    def encoder(self) -> Any:
-        """The step that prepares features, as the encoder of a table, or None."""
-        return self.model[0] if len(getattr(self.model, "steps", ())) > 1 else None
-
-    @property
-    def takes_tables(self) -> bool:
-        """Whether it knows columns by their names."""
-        return hasattr(self.model, "feature_names_in_")
-
-    @property
-    def of_label_sets(self) -> bool:
-        """Whether rows of labels are its sets, not groups of them."""
-        from setloss.estimators.set_layout import rows_are_sets
-
-        return rows_are_sets(self.estimator)
 
     def prepared(self, X: Any) -> Any:
         """Features as the estimator takes them."""
@@ -103,11 +94,6 @@ class TrainedModel:
                 f"the model decides for whole bags, and no column {self.source.group!r} names them; give --group"
             )
         return {"groups": groups}
-
-
-def last_step(model: Any) -> Any:
-    """The estimator at the end of a pipeline, or the model itself."""
-    return model[-1] if hasattr(model, "steps") else model
 
 
 def note_source(model: Any, examples: Any, options: Any) -> None:

@@ -79,14 +79,16 @@ def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None) -> P
     size = rows.shape[0]
     labels = _column("y", y, size, (1, 2))
     names = None if groups is None else _column("groups", groups, size)
-    if names is not None and (nameless := missing_values(names)).any():
-        raise ValueError(f"row {int(np.argmax(nameless))}: groups must name the bag of every row, and here is none")
+    if names is not None:
+        _refuse(missing_values(names), "groups must name the bag of every row, and here is none")
     weight = np.ones(size) if weights is None else _column("sample_weight", weights, size).astype(np.float64)
-    bad = ~(np.isfinite(weight) & (weight >= 0))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(f"row {row}: sample_weight is {weight[row]}; give numbers >= 0")
+    _refuse(~(np.isfinite(weight) & (weight >= 0)), "sample_weight is no number >= 0")
     return Partition(rows, labels, names, weight)
+
+
+def _refuse(rows: NDArray[np.bool_], why: str) -> None:
+    if rows.any():
+        raise ValueError(f"row {int(np.argmax(rows))}: {why}")
 
 
 def _features(X: Any) -> Any:
@@ -159,15 +161,13 @@ def bag_names(part: Partition) -> NDArray[Any]:
 
 def _classes(y: NDArray[Any]) -> NDArray[Any]:
     """The distinct labels; NaN is a missing one in label sets, and refused elsewhere."""
-    flat = y.ravel()
-    missing = missing_values(flat)
-    if missing.any() and y.ndim == 1:
-        raise ValueError(f"row {int(np.argmax(missing))}: the label is missing")
+    missing = missing_values(y)
+    if y.ndim == 1:
+        _refuse(missing, "the label is missing")
     try:
-        classes = np.unique(flat[~missing])
+        return np.asarray(np.unique(y[~missing]))
     except TypeError:
         raise ValueError("the labels are of different kinds, numbers and strings") from None
-    return classes
 
 
 def _digest(part: Partition) -> str:
