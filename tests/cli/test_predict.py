@@ -56,6 +56,12 @@ def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
     new = orders().drop(columns=["y_0", "y_1", "y_2", "country"]).iloc[:7, ::-1]
     new.assign(city="Atlantis", more="x").to_csv("new.csv", index=False)
     assert len(frame_of("predict orders.skops new.csv")) == 7
+    new.drop(columns="order_id").to_csv("nameless.csv", index=False)
+    found = frame_of("predict orders.skops nameless.csv --names").fillna("")
+    assert list(found.columns) == ["labels", "y_0", "y_1", "y_2"]
+    chosen = (found[["y_0", "y_1", "y_2"]] == "1").apply(lambda row: ";".join(row.index[row]), axis=1)
+    assert found["labels"].tolist() == chosen.tolist()
+    assert chosen.str.contains(";").any()
     new.drop(columns="price").to_csv("less.csv", index=False)
     assert "lacks 'price' of the features of the model" in complaint("predict orders.skops less.csv")
     new.assign(price="dear").to_csv("odd.csv", index=False)
@@ -149,3 +155,8 @@ def test_tracks_have_no_names_of_labels(folder):
     pd.DataFrame({"group": bags, "a": bags % 2 + 0.1 * np.arange(40) % 1, "label": bags % 2}).to_csv("t.csv")
     run("train t.csv --method logistic --cv 2 --model t.skops")
     assert "--names is for label sets" in complaint("predict t.skops t.csv --names")
+    model, frame = setloss.load("t.skops"), read_table("t.csv", text=["group"])
+    chances = model[-1].predict_proba(model[:-1].transform(frame), groups=frame["group"])[:, 1]
+    assert chances.std() > 0.1
+    found = frame_of("predict t.skops t.csv --probabilities")["prediction"].astype(float)
+    np.testing.assert_allclose(found, chances)

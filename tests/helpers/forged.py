@@ -27,3 +27,17 @@ def change(path, edit):
 
 def text(value):
     return {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": json.dumps(value)}
+
+
+def node(kind, loader, content=None, **more):
+    """A node of a file, for a type or function by its name."""
+    module, _, name = kind.rpartition(".")
+    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content} | more
+
+
+def listed(*content, **more):
+    return node("builtins.list", "ListNode", list(content), **more)
+
+
+def table(keys="builtins.str", loader="TypeNode", **content):
+    return node("builtins.dict", "DictNode", content, key_types=listed(*[node(keys, loader) for _ in content]))

@@ -1,9 +1,11 @@
 """The list of types that a model file may build: whole as to ours, and nothing that runs code as to others."""
 
+import gc
 import importlib
 import json
 import pkgutil
 import zipfile
+from contextlib import suppress
 from inspect import getattr_static, isabstract, isfunction
 from io import BytesIO
 
@@ -13,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 import setloss
 from helpers.children import printed
-from helpers.forged import forged, text
+from helpers.forged import forged, listed, node, table, text
 from setloss import SetFunction, from_set_function
 from setloss.io.models import CODE, OWN, TRUSTED, ModelFileError, _is_trusted, _untrusted, load
 from setloss.losses import CallableLoss, Loss, MetricLoss
@@ -142,20 +144,6 @@ def test_no_type_of_others_that_runs_code_when_it_is_built_gets_through(others):
         assert name not in built
 
 
-def node(kind, loader, content=None, **more):
-    """A node of a file, for a type or function by its name."""
-    module, _, name = kind.rpartition(".")
-    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content} | more
-
-
-def listed(*content, **more):
-    return node("builtins.list", "ListNode", list(content), **more)
-
-
-def table(keys="builtins.str", loader="TypeNode", **content):
-    return node("builtins.dict", "DictNode", content, key_types=listed(*[node(keys, loader) for _ in content]))
-
-
 SYSTEM = node("os.system", "FunctionNode")
 WORDS = node("builtins.tuple", "TupleNode", [text("ran")])
 MODEL = "sklearn.linear_model._logistic.LogisticRegression"
@@ -185,6 +173,58 @@ HOSTILE = {
         {"bit_generator": table(bit_generator=text("seed")), "seed_seq": table()},
     ),
 }
+
+
+TARGETS = ["os.system", "builtins.eval", "numpy.testing.rundocs", "setloss.io.models.load"]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("loader", ["FunctionNode", "ConstructorFromReduceNode", "ListNode", "SetNode", "ObjectNode"])
+def test_a_forged_node_calls_nothing(tmp_path, monkeypatch, name, loader):
+    content = [text("ran")] if loader in ("ListNode", "SetNode") else listed(text("ran"))
+    forged(path := tmp_path / "model.skops", **node(name, loader, content))
+    ran = []
+    monkeypatch.setattr(name, lambda *words: ran.append(words))
+    with pytest.raises(ModelFileError):
+        load(path)
+    assert not ran
+
+
+@pytest.mark.parametrize("kind", ["setloss.cli.progress.Progress", "setloss.estimators.bag_classifier.BagClassifier"])
+def test_a_type_that_is_not_ours_or_no_longer_there_asks_for_training_anew(tmp_path, kind):
+    forged(path := tmp_path / "model.skops", **node(kind, "ObjectNode"))
+    with pytest.raises(ModelFileError, match="another version of setloss; train the model anew"):
+        load(path)
+
+
+def test_a_distribution_whose_state_is_code_is_not_built(tmp_path):
+    """`rv_continuous.__setstate__` executes its template; the file used to be loaded."""
+    code = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()"
+    words = {"_parse_arg_template": code, "a": 0, "b": 1, "badvalue": 0, "name": "x", "shapes": None}
+    kind = "scipy.stats._distn_infrastructure.rv_continuous"
+    content = table(**{name: text(value) for name, value in words.items()})
+    forged(path := tmp_path / "model.skops", **node(kind, "ObjectNode", content))
+    with pytest.raises(ModelFileError, match=r"rv_continuous, which is not trusted"):
+        load(path)
+    assert not (tmp_path / "ran").exists()
+    with suppress(ModelFileError):  # the forgery is a good one
+        load(path, trusted=[kind])
+    assert (tmp_path / "ran").exists()
+
+
+def test_a_source_of_data_that_deletes_its_folder_is_not_built(tmp_path):
+    """`DataSource.__del__` removes the folder that the file names."""
+    (folder := tmp_path / "precious").mkdir()
+    kind = f"{np.lib.npyio.DataSource.__module__}.DataSource"
+    content = table(_istmpdest=text(True), _destpath=text(str(folder)))
+    forged(path := tmp_path / "model.skops", **node(kind, "ObjectNode", content))
+    with pytest.raises(ModelFileError, match=r"DataSource, which is not trusted"):
+        load(path)
+    gc.collect()
+    assert folder.exists()
+    load(path, trusted=[kind])  # the forgery is a good one
+    gc.collect()
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
