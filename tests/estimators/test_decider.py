@@ -27,7 +27,10 @@ def test_another_loss_needs_no_fit_for_the_count_model():
         model = SetDecision(rule=rule).fit(S, Y)
         anew = SetDecision(Jaccard(), rule="counts" if rule == "auto" else rule).fit(S, Y)
         np.testing.assert_array_equal(model.set_params(loss="jaccard").predict(S), anew.predict(S))
-    model = SetDecision(rule="threshold").fit(S, Y).set_params(loss="jaccard")
+    model = SetDecision(rule="threshold").fit(S, Y)
+    counts = SetDecision(rule="counts").fit(S, Y)
+    np.testing.assert_array_equal(model.set_params(rule="auto").predict(S), counts.predict(S))
+    model.set_params(rule="threshold", loss="jaccard")
     with pytest.raises(ValueError, match="call fit again"):
         model.predict(S)
 

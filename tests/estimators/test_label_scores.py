@@ -10,7 +10,7 @@ from sklearn.multioutput import MultiOutputClassifier
 
 from helpers.estimator_data import one_or_two_labels
 from setloss.estimators import SetDecisionCV
-from setloss.estimators.label_scores import LabelwiseClassifier, gathered, label_outputs, out_of_fold
+from setloss.estimators.label_scores import LabelwiseClassifier, fit_scorer, gathered, label_outputs, out_of_fold
 from setloss.estimators.labels import labels_of
 
 RNG = np.random.default_rng(0)
@@ -34,6 +34,16 @@ def test_held_out_scores_keep_no_classifier_and_are_those_of_the_folds():
         chances, _ = label_outputs(clone(trees).fit(X[train], Y[train]), X[test], Y.shape[1])
         inside = (chances > 0) & (chances < 1)
         np.testing.assert_allclose(1 / (1 + np.exp(-scores[test][inside])), chances[inside])
+
+
+def test_labels_of_one_value_in_the_training_rows_have_the_log_odds_of_half_an_example():
+    X, Y = one_or_two_labels(60)
+    Y[:, 1], Y[:, 3] = 0, 1
+    scorer = fit_scorer(LogisticRegression(), X, labels_of(Y[:, 1:4], "test"), np.arange(40), {})
+    scores = scorer.scores(X)
+    np.testing.assert_allclose(scores[:, [0, 2]], np.tile([-np.log(81), np.log(81)], (60, 1)))
+    alone = LogisticRegression().fit(X[:40], Y[:40, 2])
+    np.testing.assert_allclose(scores[:, 1], alone.decision_function(X))
 
 
 # ---------------------------------------------------------------- a classifier for each label

@@ -84,3 +84,11 @@ def test_a_single_candidate_is_not_compared(monkeypatch):
     monkeypatch.setattr(trials, "_climb", None)
     X, Y = one_or_two_labels(60)
     assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape
+
+
+def test_as_many_folds_are_compared_as_hold_out_enough_sets():
+    splits = [(np.arange(0), np.arange(0))] * 5
+    for n, enough, folds in ((333, 200, 4), (1000, 200, 1), (1000, 201, 2), (100, 200, 5)):
+        some = trials.Examples(None, None, range(n), None, splits, None, None)
+        assert some.folds_with(enough) == folds
+        assert some.folds_with(enough, fewest=2) == max(folds, 2)

@@ -22,7 +22,6 @@ from setloss.dask.partitioned_problem import (
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
 from setloss.estimators.labels import Labels
-from setloss.estimators.linear_model import LinearSetModel
 from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import run
@@ -35,7 +34,7 @@ FITTED = ("coef_", "intercept_", "n_iter_", "dual_gap_", "solution_", "n_feature
 """Attributes of a fit beside those of the labels."""
 
 
-class DaskSetClassifier(LinearSetModel):
+class DaskSetClassifier(SetClassifier):
     """`setloss.estimators.SetClassifier` on partitions: linear scores trained for a loss of sets.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
@@ -140,19 +139,8 @@ class DaskSetClassifier(LinearSetModel):
         shape = {"drop_axis": 1} if labels is None else {"chunks": (whole.chunks[0], (len(labels),))}
         return whole.map_blocks(_of_block, model, method, empty, dtype=dtype, meta=empty, **shape)
 
-    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
-        """The loss of every set with a known label: partition by partition, groups inside one in sorted order."""
-        return self._judged(X, y, groups)[0]
-
-    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the sets; a group weighs as much as its elements on average."""
-        losses, weights = self._judged(X, y, groups, sample_weight)
-        if not weights.sum() > 0:
-            raise ValueError("no set has a known label and a positive weight; there is nothing to judge")
-        return 1.0 - float(np.average(losses, weights=weights))
-
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
-        """The losses of all sets, and their weights."""
+        """The losses of all sets, and their weights: partition by partition, groups inside one in sorted order."""
         model = self.to_local()
         features = self.feature_names_in_.tolist() if is_frame(X) else None
         if "feature_names_in_" in vars(model):
