@@ -156,6 +156,12 @@ def test_missing_labels():
     gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
     gaps[3] = np.nan
     assert SetDecisionCV(SetClassifier(C=0.1), cv=2).fit(X, gaps).score(X, Y) > 0.6
+    splits = [(np.arange(40), np.arange(40, 80)), (np.arange(40, 80), np.arange(40))]
+    known = np.delete(np.arange(80), 3)
+    inside = [tuple(np.flatnonzero(np.isin(known, part)) for part in split) for split in splits]
+    with_it = SetDecisionCV(cv=splits).fit(X, gaps, sample_weight=np.where(np.arange(80) == 9, 0.0, 1.0))
+    without = SetDecisionCV(cv=inside).fit(X[known], gaps[known], sample_weight=np.where(known == 9, 0.0, 1.0))
+    assert with_it.rule_losses_ == without.rule_losses_, "a row without a known label is no set"
     with pytest.raises(ValueError, match=r"missing labels.*SetClassifier"):
         SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=2).fit(X, gaps)
 
