@@ -146,6 +146,11 @@ def test_submodular_tables_and_closed_forms_have_no_range():
     np.testing.assert_allclose(decompose(curve).supermodular.table, [0, 0, 2.5, 5, 1e12 + 5.0])
 
 
+def test_what_rounding_leaves_of_a_supermodular_table_is_no_submodular_part():
+    parts = decompose(SetFunction.from_table(0.1 * np.multiply.outer(np.arange(6.0), np.arange(6.0) ** 1.5)))
+    assert not parts.submodular.table.any()
+
+
 @pytest.mark.parametrize("top", [1e2, 1e4])
 def test_random_tables_with_one_large_value(top):
     generator = np.random.default_rng(int(np.log10(top)))

@@ -120,6 +120,7 @@ def test_dice_of_a_homogeneous_bag_is_bounded():
         (PAPER_CURVES["curve2"], 18),
         (PAPER_CURVES["curve2"], 40),
         (CostCurve([(0, 0), (0.3, 0), (1, 1)]), 10),
+        (CostCurve([(0, 0), (0.3, 0), (1, 1)]), 1000),
     ],
 )
 def test_the_monotone_variant_takes_rounding_errors_of_f_for_zero(curve, p):

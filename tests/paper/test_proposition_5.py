@@ -18,6 +18,7 @@ from helpers import reference
 from helpers.definitions import difference, function_of, optimal_face_width
 from helpers.strategies import general_functions
 from setloss import SetFunction, decompose
+from setloss.decomposition.lower_bound import pointwise_lower_bound
 
 SETS = reference.subsets(4)
 LOSS = {A: float(bool(A) and {2, 3} >= A) for A in SETS}
@@ -92,6 +93,7 @@ def test_up_to_three_elements_the_bound_is_feasible_and_d_is_unique(drawn):
 @given(general_functions(min_p=4, max_p=4))
 def test_where_the_bound_is_feasible_it_is_d_and_unique(drawn):
     bound = pointwise_bound(drawn.values)
+    assert reference.values_of_table(pointwise_lower_bound(drawn.function.table), range(4)) == bound
     smallest, minimum = reference.brute_force_program(drawn.values)
     assert all(smallest[A] >= bound[A] - 1e-7 for A in bound)
     if reference.infeasibility(drawn.values, bound) <= 0:
