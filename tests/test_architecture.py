@@ -11,7 +11,9 @@ import pytest
 
 from helpers import module_map
 from helpers.module_map import BEGIN, END, LAYERS, SOURCES, drawn, imports_of, packages, parsed, statements
+from setloss import from_counts
 from setloss.estimators import SetClassifier
+from setloss.operators import B_D
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted(SOURCES.rglob("*.py"))
@@ -71,7 +73,19 @@ def test_folders_of_tests_mirror_the_package():
     assert folders - known == {"helpers", "paper", "experiments"}
 
 
-def test_a_fit_leads_through_the_packages_of_the_paper():
+def own_loss(false_negatives, false_positives, positives, negatives):
+    return false_negatives**1.5 + 0.5 * false_positives
+
+
+def own_operator(function):
+    return 0.5 * B_D(function)
+
+
+OWN_LOSS = from_counts(own_loss)
+
+
+@pytest.mark.parametrize(("loss", "operator"), [("dice", "bd"), (OWN_LOSS, "bd"), ("dice", own_operator)])
+def test_a_fit_leads_through_the_packages_of_the_paper(loss, operator):
     """Functions count, not imports: the first fit imports all; surrogates are made once for a scale."""
     X, entered = np.random.default_rng(0).standard_normal((60, 5)), set()
 
@@ -79,10 +93,10 @@ def test_a_fit_leads_through_the_packages_of_the_paper():
         if event == "call" and frame.f_code.co_filename.startswith(str(SOURCES)):
             entered.add(Path(frame.f_code.co_filename).relative_to(SOURCES).parts[0])
 
-    SetClassifier("dice", "bd").fit(X, X[:, :4] > 0)
+    SetClassifier().fit(X, X[:, :4] > 0)
     sys.setprofile(note)
     try:
-        SetClassifier("dice", "bd", scale=1.2345).fit(X, X[:, :4] > 0)
+        SetClassifier(loss, operator, scale=1.2345).fit(X, X[:, :4] > 0)
     finally:
         sys.setprofile(None)
     assert {"losses", "decomposition", "operators", "plans", "solvers", "estimators"} <= entered

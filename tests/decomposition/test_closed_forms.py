@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 
 from helpers import reference
 from helpers.explore_cases import random_curve
-from helpers.strategies import (
-    any_functions,
-    block_mixtures,
-    submodular_functions,
-    symmetric_functions,
-)
+from helpers.strategies import any_functions, block_mixtures, submodular_functions, symmetric_functions
 from setloss import (
     CostCurve,
     Dice,
@@ -184,6 +179,7 @@ def test_infeasibility_is_the_worst_breach_relative_to_the_gains_in_it():
     assert infeasibility(loss, np.array([0.0, -1, 2])) == pytest.approx(1)
     assert infeasibility(loss + 1e6 * np.arange(3), np.array([0.0, 0, 1])) > 0.1
     assert infeasibility(np.zeros(3), np.array([0.0, 1, 1])) == pytest.approx(1)
+    assert infeasibility(loss, loss, np.array([0.0, 1, 2])) == pytest.approx(1)  # f + g is not l
 
 
 def measure_pair(loss, g):

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from helpers import reference
-from helpers.definitions import (
-    lovasz_elementwise,
-    lovasz_outer,
-    random_margins,
-    slack,
-)
+from helpers.definitions import lovasz_elementwise, lovasz_outer, random_margins, slack
 from helpers.reference import increasing_excess, subsets
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.losses import PAPER_CURVES

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.definitions import (
-    lovasz_elementwise,
-    lovasz_outer,
-    margin_vectors,
-    random_margins,
-)
+from helpers.definitions import lovasz_elementwise, lovasz_outer, margin_vectors, random_margins
 from helpers.reference import increasing_excess
 from helpers.strategies import cut_functions, submodular_functions
 from setloss import Dice, Jaccard, SetFunction

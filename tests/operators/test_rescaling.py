@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers.definitions import (
-    RESCALINGS,
-    margin_vectors,
-    nonnegative_functions,
-    random_margins,
-)
+from helpers.definitions import RESCALINGS, margin_vectors, nonnegative_functions, random_margins
 from helpers.reference import values_of
 from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky
 from setloss.operators import MarginRescaling, SlackRescaling

@@ -14,15 +14,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.definitions import (
-    convex_closure,
-    cube_points,
-    function_of,
-    lovasz_hinge,
-    modular,
-    plus,
-    slack,
-)
+from helpers.definitions import convex_closure, cube_points, function_of, lovasz_hinge, modular, plus, slack
 from helpers.strategies import general_functions, supermodular_functions
 from setloss import Hamming, decompose, loss_named
 from setloss.decomposition.certificate import TableRangeError

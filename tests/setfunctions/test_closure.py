@@ -7,14 +7,7 @@ from hypothesis import given
 from helpers import reference
 from helpers.reference import values_of
 from helpers.strategies import any_functions, submodular_functions
-from setloss import (
-    Dice,
-    SetFunction,
-    Tversky,
-    decompose,
-    is_submodular,
-    monotone_closure,
-)
+from setloss import Dice, SetFunction, Tversky, decompose, is_submodular, monotone_closure
 from setloss.setfunctions.tversky import TverskyClosure
 
 

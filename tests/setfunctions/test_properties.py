@@ -8,9 +8,7 @@ from hypothesis import given, settings
 
 from helpers import reference
 from helpers.reference import EXCESS
-from helpers.strategies import (
-    any_functions,
-)
+from helpers.strategies import any_functions
 from setloss import (
     Dice,
     FBeta,
@@ -92,17 +90,7 @@ def test_a_senseless_tolerance_is_refused(rtol):
 
 # ---------------------------------------------------------------- closed forms: what is proved is true
 
-WEIGHTS = [
-    (0.5, 0.5),
-    (1.0, 1.0),
-    (0.0, 0.7),
-    (2.0, 0.5),
-    (0.3, 0.999),
-    (0.2, 1.5),
-    (3.0, 0.2),
-    (0.5, 0.0),
-    (0.0, 0.0),
-]
+WEIGHTS = [(0.5, 0.5), (1, 1), (0, 0.7), (2, 0.5), (0.3, 0.999), (0.2, 1.5), (3, 0.2), (0.5, 0), (0, 0)]
 
 
 def assert_proved_laws_hold(function, rtol=1e-12):
@@ -150,14 +138,8 @@ def test_what_is_proved_of_hamming_holds_on_its_table(loss):
 
 def test_sums_inherit_what_all_their_terms_obey():
     jaccard, hamming, dice = Jaccard().on_counts(3, 4), Hamming().on_counts(3, 4), Dice().on_counts(3, 4)
-    for total in (
-        jaccard + hamming,
-        2 * jaccard,
-        jaccard - hamming,
-        -1 * hamming,
-        dice + jaccard,
-        hamming - jaccard,
-    ):
+    sums = (jaccard + hamming, 2 * jaccard, jaccard - hamming, -1 * hamming, dice + jaccard, hamming - jaccard)
+    for total in sums:
         assert_proved_laws_hold(total)
     assert is_submodular(jaccard + 0.5 * hamming).proved
     assert is_supermodular(hamming - jaccard).proved
@@ -185,14 +167,10 @@ def test_a_violation_among_the_small_counts_is_found_without_the_table(law):
         return Fraction(n + q, 2 * 10**5 - n + q)
 
     bend = value(i, j) - value(i) - value(j) + value()
-    excess = {
-        "submodular": bend,
-        "supermodular": -bend,
-        "modular": abs(bend),
-        "symmetric": abs(value(i) - value(j)),
-    }
-    assert excess[law] > 0
-    assert verdict.excess == pytest.approx(float(excess[law]), rel=1e-2)
+    excess = bend if law == "submodular" else -bend if law == "supermodular" else abs(bend)
+    excess = abs(value(i) - value(j)) if law == "symmetric" else excess
+    assert excess > 0
+    assert verdict.excess == pytest.approx(float(excess), rel=1e-2)
 
 
 def test_a_violation_at_the_largest_counts_is_found_without_the_table():

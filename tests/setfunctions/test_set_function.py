@@ -197,48 +197,24 @@ def test_repr_of_a_closed_form_builds_no_huge_table():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (
-            lambda: SetFunction.symmetric([1, 2]),
-            r"l\(empty\) must be 0, this function has l\(empty\) = 1\. Subtract",
-        ),
+        (lambda: SetFunction.symmetric([1, 2]), r"l\(empty\) = 1\. Subtract"),
         (lambda: SetFunction.symmetric([]), "the curve is empty; the value of the empty set, 0, comes first"),
         (lambda: SetFunction.symmetric([0, np.nan]), r"the curve must be finite; entry \(1,\) is nan"),
-        (
-            lambda: SetFunction.from_table([[0, 1], [np.inf, 1]]),
-            r"the table must be finite; entry \(1, 0\) is inf",
-        ),
+        (lambda: SetFunction.from_table([[0, 1], [np.inf, 1]]), r"the table must be finite; entry \(1, 0\)"),
         (lambda: SetFunction.symmetric([[0, 1]]), r"the curve must have 1 axis; got shape \(1, 2\)"),
         (lambda: SetFunction.symmetric(np.ma.masked_array([0, 1], [0, 1])), "the curve is a masked array"),
         (lambda: SetFunction.symmetric(["a"]), "the curve must be an array of real numbers"),
         (lambda: SetFunction.from_table([[0, 1], [2]]), "the table must be an array of real numbers"),
         (lambda: SetFunction.from_table(0.0), "the table needs at least one axis; got a single number"),
-        (
-            lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 0]),
-            r"the groups have sizes \(2, 0\), the table over counts expects \(1, 1\): axis b .* \|V_b\| \+ 1",
-        ),
+        (lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 0]), r"sizes \(2, 0\), .* expects \(1, 1\)"),
         (lambda: SetFunction.from_table(np.zeros((2, 2)), [0, 2]), r"the groups have sizes \(1, 0, 1\)"),
-        (
-            lambda: SetFunction.from_table(np.zeros((2, 2)), [0.0, 1.0]),
-            "a partition is a 1-D array of non-negative",
-        ),
-        (
-            lambda: SetFunction.from_table(np.zeros((2, 2)), [0, -1]),
-            "a partition is a 1-D array of non-negative",
-        ),
-        (
-            lambda: SetFunction.from_table(np.zeros((2, 2)), [[0, 1]]),
-            "a partition is a 1-D array of non-negative",
-        ),
-        (
-            lambda: SetFunction.from_values([0, 1, 2]),
-            r"needs 2\^p values, flat or of shape \(2,\) \* p; got shape \(3,\)",
-        ),
+        (lambda: SetFunction.from_table(np.zeros((2, 2)), [0.0, 1.0]), "a partition is a 1-D array"),
+        (lambda: SetFunction.from_table(np.zeros((2, 2)), [0, -1]), "a partition is .* non-negative"),
+        (lambda: SetFunction.from_table(np.zeros((2, 2)), [[0, 1]]), "a partition is a 1-D array"),
+        (lambda: SetFunction.from_values([0, 1, 2]), r"needs 2\^p values.* got shape \(3,\)"),
         (lambda: SetFunction.from_values(np.zeros((4, 2))), r"got shape \(4, 2\)"),
-        (
-            lambda: SetFunction.from_callable(len, 17),
-            r"takes 1 <= p <= 16; got p = 17\. Describe .* SetFunction\.oracle",
-        ),
-        (lambda: SetFunction.from_callable(lambda A: 1 / 0 if A else 1, 0), "takes 1 <= p <= 16; got p = 0"),
+        (lambda: SetFunction.from_callable(len, 17), r"1 <= p <= 16; got p = 17\. Describe .*oracle"),
+        (lambda: SetFunction.from_callable(lambda A: 1 / 0 if A else 1, 0), "1 <= p <= 16; got p = 0"),
         (lambda: SetFunction.from_callable(lambda A: float("nan") if A else 0.0, 2), r"entry \(1,\) is nan"),
     ],
 )
@@ -275,12 +251,7 @@ def test_a_method_says_what_is_wrong(use, message):
 
 
 def test_only_set_functions_add_and_only_numbers_scale():
-    for use in (
-        lambda: FUNCTION + 1,
-        lambda: FUNCTION - 1,
-        lambda: FUNCTION * "2",
-        lambda: FUNCTION * FUNCTION,
-    ):
+    for use in (lambda: FUNCTION + 1, lambda: FUNCTION - 1, lambda: FUNCTION * "2", lambda: FUNCTION * FUNCTION):
         with pytest.raises(TypeError):
             use()
 

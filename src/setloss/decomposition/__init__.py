@@ -94,12 +94,12 @@ class FamilyDecomposition:
     @property
     def submodular(self) -> Family:
         """The submodular part of all sets."""
-        return Part(self.loss, "submodular")
+        return FamilyPart(self.loss, "submodular")
 
     @property
     def supermodular(self) -> Family:
         """The supermodular part of all sets."""
-        return Part(self.loss, "supermodular")
+        return FamilyPart(self.loss, "supermodular")
 
     @property
     def proof(self) -> str | None:
@@ -117,7 +117,7 @@ class FamilyDecomposition:
 
 
 @dataclass(frozen=True)
-class Part(Family):
+class FamilyPart(Family):
     """One of the two parts of a decomposed family."""
 
     loss: Family
