@@ -73,6 +73,13 @@ def test_predict_says_which_sets_are_answered_and_evaluate_how_these_score():
     assert facts["score"] == pytest.approx(scores[answered].mean())
     assert facts["share"] == pytest.approx(answered.mean())
     assert facts["score"] > 0.67 > scores.mean()
+    holes = np.where(np.arange(600)[:, None] < 100, np.nan, table[NAMES].to_numpy(float))
+    holes[100:200, 0] = np.nan  # of which the other labels count
+    pd.concat([table.drop(columns=NAMES), pd.DataFrame(holes, columns=NAMES)], axis=1).to_csv(
+        "holes.csv", index=False
+    )
+    observed = parsed("evaluate m.skops holes.csv --json")
+    assert (observed["sets"], observed["promise"]["share"]) == (500, pytest.approx(answered[100:].mean()))
     words = run("evaluate m.skops new.csv").stdout
     assert f"observed: F1 {facts['score']:.4f}" in words
     assert (facts["error"], facts["at_least"]) == pytest.approx(
@@ -92,6 +99,13 @@ def test_every_element_of_a_track_is_answered_with_it():
 
 def test_the_curve_is_drawn(folder):
     pytest.importorskip("matplotlib")
+    drawn = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("setloss.cli.evaluate._draw", lambda *given: drawn.append(given))
+        run("evaluate m.skops new.csv --plot curve.png")
+    scores, answered = drawn[0][-2:]
+    assert answered[: answered.sum()].all(), "the surest first, and these are answered"
+    assert scores[:200].mean() > scores.mean() > scores[-200:].mean()
     run("evaluate m.skops new.csv --plot curve.png")
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
     examples(50, 2).drop(columns=NAMES).to_csv("bare.csv", index=False)

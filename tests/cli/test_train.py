@@ -118,7 +118,10 @@ def test_linear_models_of_tracks_and_several_costs(folder):
     run(f"{tracks} --rule sign --C 0.1,1")
     assert setloss.load("m.skops")[-1].C_ in (0.1, 1.0)
     run(f"{tracks} --method hinge")
-    assert len(run("predict m.skops tracks.csv").stdout.splitlines()) == 61
+    said = run("predict m.skops tracks.csv").stdout
+    assert len(said.splitlines()) == 61
+    pd.read_csv("tracks.csv").rename(columns={"track": "bag"}).to_csv("renamed.csv", index=False)
+    assert run("predict m.skops renamed.csv --group bag").stdout == said
 
 
 def test_a_limit_before_the_gap_ends_in_4_with_a_model(folder):
@@ -146,7 +149,7 @@ BAD = {
     "train sets.npz --method trees --C 2 --model m.skops": "are for --method slack",
     "train sets.npz --method trees --rule sign --model m.skops": "--rule half",
     "train sets.npz --method slack --C x --model m.skops": "--C is a positive number",
-    "train sets.npz --method slack --C -1 --model m.skops": "--C is a positive number",
+    "train sets.npz --method slack --C 0 --model m.skops": "--C is a positive number",
     "train sets.npz --rule sign --max-iter 0 --model m.skops": "max_iter",
     "train sets.npz --rule sign --promise 0.8 --model m.skops": "leave out --rule sign",
     "train sets.npz --cv 1 --model m.skops": "'--cv'",

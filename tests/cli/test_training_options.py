@@ -18,3 +18,9 @@ def test_methods_give_classifiers_of_their_kind(method, label_sets):
     assert getattr(scorer, "operator", method) == method
     assert getattr(scorer, "C", 1.0) == 1.0
     assert model.loss == "jaccard"
+
+
+def test_what_is_asked_for_is_passed_on():
+    model = estimator_for(TrainingOptions("logistic", "half", 3, "macro", 2), LinearOptions(), "f1", True)
+    assert (model.rule, model.cv, model.average, model.n_jobs) == ("half", 3, "macro", 2)
+    assert estimator_for(TrainingOptions("trees", jobs=2), LinearOptions(), "f1", False).estimator.n_jobs == 2
