@@ -27,7 +27,7 @@ from setloss.decomposition.lower_bound import pointwise_lower_bound
 from setloss.decomposition.optimality import measure_closed_form, measure_curve, measure_table
 from setloss.losses import PAPER_CURVES
 from setloss.setfunctions.combinations import Linear, Sum
-from setloss.setfunctions.counts import AxisCurve, Split
+from setloss.setfunctions.counts import AxisCurve, Formula, Split
 
 
 def certificate_of(measured, primal=1.0):
@@ -204,7 +204,7 @@ def test_only_the_right_curve_is_certified(g, certified):
     assert certificate_of(measure_pair(loss, np.array(g))).holds == certified
 
 
-@pytest.mark.parametrize("fault", ["none", "zero", "smaller", "larger", "modular", "another"])
+@pytest.mark.parametrize("fault", ["none", "zero", "smaller", "larger", "modular", "top", "another"])
 def test_wrong_parts_are_not_certified_at_borders_and_corners(fault):
     split = decompose(Dice().on_counts(2000, 3000))
     loss, f, g = split.loss.counts, split.submodular.counts, split.supermodular.counts
@@ -214,6 +214,9 @@ def test_wrong_parts_are_not_certified_at_borders_and_corners(fault):
         f, g = Sum(sizes, ((1.0, loss), (-factor, g))), Sum(sizes, ((factor, g),))
     elif fault == "modular":
         f, g = Sum(sizes, ((1.0, f), (-1.0, excess))), Sum(sizes, ((1.0, g), (1.0, excess)))
+    elif fault == "top":
+        last = Formula(sizes, lambda n, q: 1.0 * ((n == 2000) & (q == 3000)))
+        f, g = Sum(sizes, ((1.0, f), (1.0, last))), Sum(sizes, ((1.0, g), (-1.0, last)))
     elif fault == "another":
         f = Jaccard().on_counts(2000, 3000).counts
     assert certificate_of(measure_closed_form(loss, Split(f, g, ""))).holds == (fault == "none")

@@ -307,4 +307,6 @@ def test_a_knot_on_a_whole_number_of_mistakes_is_met_exactly():
     """0.6 as a float is below 18 / 30, so that exact arithmetic has a cost of 4e-16 there, where 0 is meant."""
     curve = CostCurve([(0, 0), (0.16, 0), (0.57, 0), (0.6, 0), (0.71, 2), (0.84, 1), (1, 1)]).on_counts(30, 0)
     assert not curve.counts.border(0)[1][:18].any()
+    steep = CostCurve([(0, 0), (0.5, 1), (0.6, 0), (0.61, 0), (1, 0)]).on_counts(30, 0)
+    assert not steep.counts.border(0)[1][18:].any()
     assert decompose(curve).certificate.holds

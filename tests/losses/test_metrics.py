@@ -59,9 +59,14 @@ def weighted(y_true, y_pred):
     return float((y_true != y_pred) @ np.arange(1.0, len(y_true) + 1))
 
 
-def test_a_metric_of_which_elements_are_wrong_is_refused():
+def first_positive_missed(y_true, y_pred):
+    return float(y_true.any() and y_pred[np.argmax(y_true)] == 0)
+
+
+@pytest.mark.parametrize("metric", [weighted, first_positive_missed])
+def test_a_metric_of_which_elements_are_wrong_is_refused(metric):
     with pytest.raises(ValueError, match=r"no function of the numbers of mistakes.*from_set_function.*from_counts"):
-        _ = from_metric(weighted).on_counts(2, 3).table
+        _ = from_metric(metric).on_counts(4, 3).table
 
 
 @pytest.mark.parametrize(

@@ -111,3 +111,5 @@ def test_only_factors_from_zero_up_keep_a_surrogate_convex(factor):
 def test_surrogates_over_different_sets_do_not_add():
     with pytest.raises(ValueError, match="surrogates over 4 and 3 elements cannot be added"):
         Hinge(4) + Hinge(3)
+    with pytest.raises(ValueError, match="over 4 elements and over all sets cannot be added"):
+        Hinge(4) + B_D(Dice())

@@ -159,6 +159,12 @@ def test_greedy_is_what_its_name_says(rescaling, shape):
         )
 
 
+@both
+def test_the_scale_mean_is_two_over_the_number_of_elements(rescaling):
+    function, m = Dice().on_counts(2, 3), np.linspace(-1, 1, 5)
+    assert rescaling(function, "mean")(m) == rescaling(function, 2 / 5)(m)
+
+
 def test_greedy_can_miss_the_maximum():
     function = SetFunction.symmetric([0, 0, 1])
     assert SlackRescaling(function)([0.0, 0.0]) == 1
