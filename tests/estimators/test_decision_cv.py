@@ -298,6 +298,18 @@ def test_bags_without_groups_names_of_classes_and_weights():
     assert model.score(X, names, groups=groups) > 0.8
 
 
+def test_a_frame_of_weight_zero_stays_in_its_bag():
+    X, y, groups = one_label_per_bag()
+    weights = np.random.default_rng(0).choice([0.0, 1.0, 2.0], size=len(y))
+    means = (np.bincount(groups, weights) / np.bincount(groups))[groups]
+    fitted = LogisticRegression().fit(X, y)
+    first, second = (
+        SetDecisionCV(fitted, cv="prefit").fit(X, y, groups=groups, sample_weight=given) for given in (weights, means)
+    )
+    for rule, losses in first.rule_losses_.items():
+        assert losses == pytest.approx(second.rule_losses_[rule])
+
+
 def test_groups_and_weights_reach_the_classifier_of_frames():
     X, y, groups = one_label_per_bag()
     weights = np.where(groups % 2, 5.0, 1.0)

@@ -53,6 +53,9 @@ def test_missing_labels_are_summed_out_and_not_judged():
     model = SetDecision().fit(S, gaps)
     assert model.score(S, Y) > SetDecision().fit(S, Y).score(S, Y) - 0.02
     assert len(model.losses(S, gaps)) == len(S) - 1
+    known = np.arange(len(S)) != 3
+    half, other = (SetDecision(rule="half").fit(S[some], gaps[some]) for some in (known, slice(None)))
+    assert half.rule_losses_["half"] == pytest.approx(other.rule_losses_["half"], rel=1e-12)
 
 
 def test_weights_count_as_copies_do():

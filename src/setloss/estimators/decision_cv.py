@@ -119,7 +119,7 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
         folds = sets.folds(splits)
         needed = (folds >= 0) & matrix.known.any(axis=1) & (weights > 0)
         if self.average == "samples":
-            needed = sets.some(needed, MOST_SETS) & (folds >= 0)
+            needed = sets.some(needed, MOST_SETS) & (folds >= 0)  # whole sets, frames of weight 0 too
         examples = Examples(
             X, matrix, sets, weights, splits, folds, needed, to_fit, offered, self.n_jobs, bool(self.verbose)
         )
