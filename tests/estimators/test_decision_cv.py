@@ -174,6 +174,7 @@ def test_data_frames_and_sparse_matrices_reach_the_classifier():
     model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=2).fit(frame, table)
     assert list(model.feature_names_in_) == list(frame.columns)
     assert list(model.label_names_) == list("abcde")
+    assert not hasattr(clone(model).fit(frame, table).fit(X, Y), "feature_names_in_")
     with pytest.raises(ValueError, match="columns of y"):
         model.score(frame, table[list("bacde")])
     sparse = SetDecisionCV(LINEAR, cv=2).fit(csr_array(X), csr_array(Y))
