@@ -77,6 +77,9 @@ def test_options_that_say_nothing_are_refused_before_any_work(tmp_path, monkeypa
     said = complaint("train train.csv --labels subject --model m.skops")
     assert "rows have a label that no other row has" in said
     assert "'subject'" in said
+    few = pd.DataFrame({"x": range(8), "tags": ["a;1", "a;2", "b;3", "b", "a", "b", "a;4", "b;5"]})
+    few.to_csv("few.csv", index=False)
+    run("train few.csv --labels tags --method logistic --cv 2 --model few.skops")  # a first try of few rows
     assert "--promise" in complaint("train train.csv --labels tags --confidence 0.8 --model m.skops")
     for name in ("e", "e.gif"):
         assert f".svg files; got {name}" in complaint(f"evaluate none.skops train.csv --plot {name}")

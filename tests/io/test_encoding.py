@@ -142,6 +142,18 @@ def test_numbers_that_overflow_count_as_empty_and_that_is_said():
     assert np.isfinite(encoder.transform(frame)).all()
 
 
+def test_money_and_shares_are_numbers():
+    money = ["$1,250.50", "$ 950", "€3", "4 €", "1,000,000", "7"]
+    frame = pd.DataFrame(
+        {"money": money, "share": ["1%", "2 %", "3%", "50%", "0.5%", None], "b": ["1,25", "2,5"] * 3}
+    )
+    encoder = TableEncoder().fit(frame)
+    assert [column.words for column in encoder.columns_[:2]] == ["number", "number, 1 empty"]
+    assert encoder.columns_[2].role != "number", "no decimal commas here"
+    order = np.argsort(encoder.transform(frame)[:, 0])
+    assert [money[k] for k in order] == ["€3", "4 €", "7", "$ 950", "$1,250.50", "1,000,000"]
+
+
 def test_categories_of_fewer_than_three_rows_are_not_in_the_model_file(tmp_path):
     frame = pd.DataFrame({"city": ["Rome"] * 9 + ["Oslo"] * 3 + ["Ghent"] * 2 + ["Zadar", None], "x": range(16)})
     model = make_pipeline(TableEncoder(), DecisionTreeClassifier()).fit(frame, np.arange(16) % 2)

@@ -2,7 +2,7 @@
 
 | column | becomes |
 |---|---|
-| numbers, truth values | themselves, empty cells the median and a flag, then scaled |
+| numbers, truth values, $1,250.50 and 12 % | themselves, empty cells the median and a flag, then scaled |
 | text with few different values | one 0/1 column a value; values of fewer than 3 rows, which are not stored, share one with new values |
 | dates, also as text | year, day of the year, day of the week and hour, treated as numbers |
 | other text, sentences above all | tf-idf of the words of at least 3 rows, and of pairs of them where there is enough text |
@@ -58,6 +58,9 @@ SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
 _ID = re.compile(r"(?i:^(?:id|uuid|guid|key|index)$|[ _.-](?:id|uuid|guid|key)$)|[a-z](?:Id|ID)$")
+_SIGNS = re.compile(r"^\s*[$€£]\s*|\s*[%€£]\s*$|(?<=\d),(?=\d{3}(?!\d))")
+"""Signs of money, of per cent and between thousands, which stand in numbers: $1,250.50 and 12 %."""
+
 _DATE = re.compile(r"\d\D+\d.*\d")
 """Two numbers and more: pandas reads T0001 as a time, and it is an id."""
 
@@ -288,7 +291,12 @@ def _numbers(column: Series[Any]) -> NDArray[np.float64]:
 
     if pandas.api.types.is_datetime64_any_dtype(column):
         return np.full(len(column), np.nan)
-    found: NDArray[np.float64] = pandas.to_numeric(column, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+    numbers = pandas.to_numeric(column, errors="coerce")
+    odd = numbers.isna() & column.map(lambda cell: isinstance(cell, str))
+    if odd.any():
+        plain = column[odd].astype(str).str.replace(_SIGNS, "", regex=True)
+        numbers = numbers.astype(np.float64).where(~odd, pandas.to_numeric(plain, errors="coerce"))
+    found: NDArray[np.float64] = numbers.to_numpy(np.float64, na_value=np.nan)
     return np.where(np.abs(found) > LARGEST, np.nan, found)
 
 
