@@ -61,6 +61,8 @@ def test_a_formula_over_counts_is_tabulated_up_to_4095_and_4095():
     assert own.on_counts(4095, 4095).counts.cells == 2**24
     with pytest.raises(TableTooLargeError, match="too large"):
         SlackRescaling(own.on_counts(4096, 4095))
+    with pytest.raises(TableTooLargeError, match="the limit is 16777216"):
+        _ = own.on_counts(4096, 4095).table
 
 
 def test_the_checkers_end_at_12_elements():

@@ -91,6 +91,7 @@ def rough_curve(p):
         FBeta(2).on_counts(50_000, 50_000),
         Hamming().on_counts(50_000, 50_000),
         3 * Dice().on_counts(999_990, 10),
+        Jaccard().on_counts(50_000, 50_000) + Tversky(0.5, 1.5).on_counts(50_000, 50_000),
         Tversky(0.5, 0.9).on_counts(10, 99_990),
         rough_curve(10**6),
         *(PAPER_CURVES[name].on_counts(10**5, 0) for name in ("curve1", "curve2", "curve3")),
@@ -104,6 +105,13 @@ def test_a_million_elements_are_decomposed_and_certified(function):
     cells = [rng.integers(0, n + 1, 1000) for n in function.sizes]
     f, g, whole = (part.at(*cells) for part in (split.submodular, split.supermodular, function))
     np.testing.assert_allclose(f + g, whole, rtol=0, atol=1e-14 * max(1.0, np.abs(g).max()))
+
+
+def test_a_closed_form_with_a_negative_factor_is_decomposed_as_its_table():
+    function = 2 * Hamming().on_counts(3, 2) - Dice().on_counts(3, 2)
+    by_table = decompose(SetFunction.from_table(function.table))
+    assert by_table.supermodular.table.any()
+    assert decompose(function).supermodular == by_table.supermodular
 
 
 def test_a_million_elements_of_a_parabola_keep_their_supermodular_part():

@@ -7,7 +7,7 @@ from hypothesis import given
 from helpers import reference
 from helpers.reference import values_of
 from helpers.strategies import any_functions, submodular_functions
-from setloss import Dice, SetFunction, Tversky, decompose, is_submodular, monotone_closure
+from setloss import Dice, Hamming, Jaccard, SetFunction, Tversky, decompose, is_submodular, monotone_closure
 from setloss.setfunctions.tversky import TverskyClosure
 
 
@@ -38,6 +38,8 @@ def test_a_negative_function_has_no_closure_and_is_told_where():
     message = "is -2 at the empty set instead of 0, because the value of {0, 1} is -2. Only a non-negative function"
     with pytest.raises(ValueError, match=message):
         monotone_closure(SetFunction.symmetric([0, 1, -2]))
+    with pytest.raises(ValueError, match="Only a non-negative function"):
+        monotone_closure(-1 * Hamming().on_counts(2, 1))
 
 
 # ---------------------------------------------------------------- the closed form for the Tversky family
@@ -72,6 +74,8 @@ def test_the_closed_form_is_taken_where_f_is_not_increasing_and_only_there():
     assert isinstance(monotone_closure(submodular_part(3, 30, 0.5, 0.5)).counts, TverskyClosure)
     homogeneous = decompose(Dice().on_counts(30, 0)).submodular
     assert monotone_closure(homogeneous).counts is homogeneous.counts
+    jaccard = Jaccard().on_counts(10**6, 10**6)
+    assert monotone_closure(jaccard).counts is jaccard.counts
 
 
 def test_the_closure_of_a_million_by_a_million_needs_no_table():
