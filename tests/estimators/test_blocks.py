@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
 
-from helpers.estimator_data import scored_labels
-from setloss.estimators import SetDecision
+from helpers.estimator_data import one_or_two_labels, scored_labels
+from setloss.estimators import SetDecision, SetDecisionCV
 
 
 def test_scores_of_dask_are_decided_block_by_block():
@@ -47,3 +49,14 @@ def test_a_fit_draws_rows_of_dask_arrays(monkeypatch):
         plain.fit(lazy[0][lazy[0][:, 0] > 0], Y)
     with pytest.raises(ValueError, match="y have 900 rows"):
         plain.fit(lazy[0][:100], lazy[1])
+
+
+def test_features_of_dask_are_decided_block_by_block_too():
+    da = pytest.importorskip("dask.array")
+    X, Y = one_or_two_labels(100)
+    model = SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=2).fit(X, Y)
+    lazy = da.from_array(X, chunks=(30, 4))
+    for method in (model.predict, model.predict_proba, model.expected_loss):
+        found, computed = method(lazy), method(X)
+        assert (found.shape, found.dtype) == (computed.shape, computed.dtype)
+        np.testing.assert_array_equal(found.compute(scheduler="synchronous"), computed)

@@ -38,16 +38,13 @@ def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     return parts[0], parts[1], parts[2]
 
 
-def by_block(method: Any, scores: Any, dtype: Any, *, of_sets: bool = False) -> NDArray[Any]:
-    """A lazy array of what a method says of each block of scores (n, p): (n, p), or (n,) if it is `of_sets`."""
-    meta = np.empty((0,) if of_sets else (0, 0), dtype=dtype)
-    options = {"drop_axis": 1} if of_sets else {}
-    lazy: NDArray[Any] = scores.rechunk({1: -1}).map_blocks(
-        _said, method=method, empty=meta, dtype=dtype, meta=meta, **options
-    )
+def by_block(method: Callable[[Any], NDArray[Any]], rows: Any, empty: NDArray[Any]) -> NDArray[Any]:
+    """A lazy array of what a method says of each block of rows; `empty` is what it says of none."""
+    whole = rows.rechunk({1: -1})
+    options = {"drop_axis": 1} if empty.ndim == 1 else {"chunks": (whole.chunks[0], empty.shape[1:])}
+    lazy: NDArray[Any] = whole.map_blocks(_said, method=method, empty=empty, dtype=empty.dtype, meta=empty, **options)
     return lazy
 
 
 def _said(block: NDArray[Any], *, method: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
-    """A filter may leave a block without rows."""
-    return method(block) if len(block) else np.zeros((0, *block.shape[1 : empty.ndim]), empty.dtype)
+    return method(block) if len(block) else empty

@@ -134,10 +134,12 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         sets = sets_of(self._labels, len(scores), groups, what)
         return sets.gather(scores), sets
 
-    def _by_block(self, method: Any, X: Any, groups: Any, dtype: Any, *, of_sets: bool = False) -> NDArray[Any]:
+    def _by_block(self, method: Any, X: Any, groups: Any, *, of_sets: bool = False) -> NDArray[Any]:
+        """A lazy array of what a method says of each block of rows."""
         check_is_fitted(self)
         refuse_lazy_groups(groups, self._labels.flat)
-        return by_block(method, X, dtype, of_sets=of_sets)
+        dtype = self.classes_.dtype if method == self.predict else np.float64
+        return by_block(method, X, np.empty(0 if of_sets else (0, self._labels.width), dtype))
 
     def _chosen(self, scores: Array, bags: Bags | None) -> NDArray[np.bool_]:
         """The chosen elements of gathered scores."""
@@ -153,7 +155,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:
         """The chosen sets in the form and the alphabet of y: label sets (n, p), or a class for every element (n,)."""
         if is_lazy(X):
-            return self._by_block(self.predict, X, groups, self.classes_.dtype)
+            return self._by_block(self.predict, X, groups)
         scores, sets = self._read(X, groups, "decided")
         return self._labels.write(sets.scatter(self._chosen(scores, sets.bags)))
 
@@ -181,7 +183,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any, *, groups: Any = None) -> Array:
         """P(y_j = 1) of every label (n, p) given all scores of its set; after a fit of y (n,), of both classes."""
         if is_lazy(X):
-            return self._by_block(self.predict_proba, X, groups, np.float64)
+            return self._by_block(self.predict_proba, X, groups)
         scores, sets = self._read(X, groups, "judged")
         chances = sets.scatter(self.calibration_.marginals(scores, sets.bags))
         return np.column_stack([1 - chances, chances]) if self._labels.flat else chances
@@ -209,7 +211,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """
         self._need_samples("expected losses are those of single sets")
         if is_lazy(X):
-            return self._by_block(self.expected_loss, X, groups, np.float64, of_sets=True)
+            return self._by_block(self.expected_loss, X, groups, of_sets=True)
         scores, sets = self._read(X, groups, "judged")
         return self._expected(scores, sets.bags)
 
