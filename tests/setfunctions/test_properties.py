@@ -20,6 +20,7 @@ from setloss import (
     from_counts,
     is_increasing,
     is_modular,
+    is_nonnegative,
     is_submodular,
     is_supermodular,
     is_symmetric,
@@ -75,6 +76,9 @@ def test_rtol_zero_is_exact():
 def test_small_gains_between_large_values_are_judged_by_themselves():
     assert not is_submodular(SetFunction.symmetric([0, 1, 1, 1 + 5e-13]))
     assert is_submodular(SetFunction.symmetric([0, 1, 1, 1 + 5e-16]))
+    assert not is_nonnegative(SetFunction.symmetric([0, 1, -0.5, 1e12]))
+    rounding_beside_a_breach = np.add.outer([0, 1e12, 2e12 + 1e-3], [0, 1, 2 + 1e-7])
+    assert not is_submodular(SetFunction.from_table(rounding_beside_a_breach))
 
 
 def test_a_breach_is_as_large_as_the_worst_inequality():
