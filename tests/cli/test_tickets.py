@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from helpers.command_line import complaint, parsed, run
-from setloss import save
+from setloss import load, save
 from setloss.estimators import SetDecisionCV
-from setloss.io import read
+from setloss.io import read, read_table
 
 pd = pytest.importorskip("pandas")
 
@@ -47,6 +47,9 @@ def test_text_is_used_and_tags_come_back_by_name(tmp_path, monkeypatch):
     assert said == "setloss: predictions written to found.csv\n"
     found = pd.read_csv("found.csv", dtype=str).fillna("")["labels"]
     assert (found == tickets(120, 1)["tags"]).mean() > 0.6
+    model = load("m.skops")
+    names = model[-1].predict_names(model[:-1].transform(read_table("test.csv")))
+    assert [";".join(members) for members in names] == found.tolist()
 
 
 def test_labels_that_the_model_does_not_know_at_all_are_refused(tmp_path, monkeypatch):
