@@ -240,6 +240,9 @@ def test_judge_sees_wrong_multipliers():
         changed = y.copy()
         changed[row] = wrong
         assert measure_multipliers(table, solution.supermodular, changed).column_residual > 1e-3
+    negative, zero = (np.where(np.arange(len(y)) == row, value, y) for value in (-y[row], 0))
+    measured = [measure_multipliers(table, solution.supermodular, changed) for changed in (negative, zero)]
+    assert measured[0] == measured[1]
     slack = second_differences(solution.supermodular) - np.maximum(second_differences(table), 0.0)
     positive = solution.supermodular.ravel()[free_cells(table.shape)]
     for loose in (len(positive) + int(np.argmax(slack)), int(np.argmax(positive))):

@@ -128,6 +128,8 @@ def test_the_monotone_variant_takes_rounding_errors_of_f_for_zero(curve, p):
 def test_the_monotone_variant_needs_a_non_negative_f():
     with pytest.raises(ValueError, match="Only a non-negative function has one"):
         B_D(PAPER_CURVES["curve3"].on_counts(4, 0), monotone=True)
+    with pytest.raises(ValueError, match='leave out positive_part="outer"'):
+        B_D(Dice().on_counts(2, 1), monotone=True, positive_part="outer")
 
 
 # ---------------------------------------------------------------- one sort

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from helpers.definitions import RESCALINGS, margin_vectors, nonnegative_functions, random_margins
 from helpers.reference import values_of
-from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky
+from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
 from setloss.operators import MarginRescaling, SlackRescaling
 from setloss.operators import rescaling as module
 from setloss.setfunctions.counts import AxisCurve, TableTooLargeError
@@ -123,6 +123,14 @@ def test_binary_search_finds_the_maximum_over_all_sets(rescaling, name, monkeypa
                 expected = by_definition(rescaling, values, point, scale)
                 assert fast.exact
                 assert fast(point) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@both
+def test_a_large_function_that_is_not_concave_is_searched_in_every_cell(rescaling):
+    function = from_counts(lambda n, q, m, r: 0.01 * n + (q >= 30)).on_counts(70, 70)
+    total = 0.001 * np.add.outer(np.arange(71), np.arange(71))
+    expected = function.table * (1 - total) if rescaling is SlackRescaling else function.table - total
+    assert rescaling(function, 1.0)(np.full(140, 0.001)) == pytest.approx(expected.max(), rel=1e-12)
 
 
 # ---------------------------------------------------------------- heuristics
