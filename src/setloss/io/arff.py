@@ -71,7 +71,7 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         for name, kind in content["attributes"]:
             plain = re.sub(r"\\(.)", r"\1", name)  # liac-arff leaves escapes there
             if kind == "STRING":
-                raise ValueError(f"attribute {shown(plain)} is text, not declared values")
+                raise ValueError(f"attribute {shown(plain)} is text, which is read from CSV and Parquet only")
             attributes.append(Attribute(plain, tuple(kind) if isinstance(kind, list) else None))
         if not rows:
             raise ValueError("it has no rows after @data")
