@@ -148,6 +148,10 @@ def test_labels_that_the_model_does_not_know_are_named(folder):
     assert "labels that the model does not know" in result.stderr
     assert "'Z'" in result.stderr
     assert result.stdout == run("evaluate few.skops same.csv").stdout.replace("same.csv", "more.csv")
+    table.assign(topics="b").to_csv("only.csv", index=False)
+    chosen = frame_of("predict few.skops only.csv")[["a", "b"]] == "1"
+    f1 = 2 * chosen["b"] / (1 + chosen.sum(axis=1))  # a, which the file does not name, is in no set
+    assert parsed("evaluate few.skops only.csv --json")["rows"]["decided"]["f1"] == pytest.approx(f1.mean())
 
 
 def test_tracks_have_no_names_of_labels(folder):
