@@ -7,6 +7,7 @@ decomposition D (`decompose`); then `setloss.operators` (S, M, L, B_D), `setloss
 know the set (`setloss.decisions`).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from setloss.decomposition import (
@@ -96,7 +97,12 @@ _LATER = {
 }
 """Names that bring SciPy or scikit-learn with them: imported when they are first asked for."""
 
+_PACKAGES = ("dask", "decisions", "estimators", "io", "nn", "operators", "plots", "solvers", "testing")
+"""Packages that need no import of their own: `setloss.io.read` after ``import setloss``."""
+
 
 def __getattr__(name: str) -> Any:
     """A name is imported when it is first asked for."""
+    if name in _PACKAGES:
+        return import_module(f"{__name__}.{name}")
     return imported_name(__name__, _LATER, name)

@@ -32,6 +32,10 @@ def test_the_program_starts_without_the_heavy_libraries():
     assert printed(script) == "[]"
 
 
+def test_packages_need_no_import_of_their_own():
+    assert printed("import setloss; print(setloss.io.read.__name__, setloss.estimators.__name__)").startswith("read")
+
+
 def test_the_module_runs_as_a_program():
     command = [sys.executable, "-m", "setloss", "decompose", "--loss", "dice"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)

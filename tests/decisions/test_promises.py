@@ -114,14 +114,14 @@ def test_nothing_can_be_promised():
     few = make_promise(*draws(60, 4), at_most=0.2)
     assert (few.limit, few.share, bool(few)) == (-np.inf, 0.0, False)
     assert not few.answers([0.0, 0.5]).any()
-    assert "; more sets may help; a weaker promise" in str(few)
+    assert "; more sets may help" in str(few)
     hopeless = make_promise(np.linspace(0, 1, 500), np.ones(500), at_most=0.1)
     assert hopeless.surest == (50, 1.0)
-    assert "the 50 of which it is expected have 1; a weaker promise" in str(hopeless)
+    assert "the mean of the 50 that are expected to reach it is 1; a weaker promise" in str(hopeless)
     unsure = make_promise(np.linspace(0.35, 1, 60), np.full(60, 0.294), at_most=0.3, loss="f1")
-    assert unsure.surest[0] == 0
+    assert unsure.surest == (0, 0.35)
     assert "F1 of at least 0.7 cannot be promised" in str(unsure)
-    assert "from these 60 sets: it is expected of none; a weaker promise" in str(unsure)
+    assert "from 60 sets: none is expected to reach it, and the surest only 0.65; a weaker promise" in str(unsure)
 
 
 def test_expected_losses_on_a_threshold_are_up_to_it():

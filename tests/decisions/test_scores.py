@@ -50,6 +50,8 @@ def test_probabilities_are_told_from_log_odds():
     assert decide(p, "f1", scores="log-odds").sizes.tolist() == [3, 3]
     with pytest.raises(ValueError, match="not probabilities"):
         decide(2 * p, "f1", scores="probabilities")
+    rounded = np.array([[-1e-9, 0.3, 1 + 1e-7]])
+    assert decide(rounded, "f1", scores="probabilities").sets.tolist() == [[False, False, True]]
 
 
 @pytest.mark.parametrize(

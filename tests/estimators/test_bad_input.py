@@ -79,6 +79,10 @@ DATA = {
     "complex features": (lambda: SetClassifier().fit(X + 1j, Y), "[Cc]omplex"),
     "complex labels": (lambda: SetClassifier().fit(X, Y + 0j), "[Cc]omplex"),
     "NaN among frames": (lambda: SetClassifier().fit(F, np.where(ONE, np.nan, y), groups=groups), "y .*3"),
+    "lists in cells, some empty": (
+        lambda: SetClassifier().fit(F, np.where(ONE, None, np.full(N, "a;b", dtype=object)), groups=groups),
+        "missing.*get_dummies",
+    ),
     "None among frames": (lambda: SetClassifier().fit(F, np.where(ONE, None, y), groups=groups), "y .*missing"),
     "labels of two kinds": (lambda: SetClassifier().fit(F, np.where(ONE, "a", y.astype(object)), groups=groups), "y"),
     "mixed groups": (
@@ -124,6 +128,13 @@ def cv(estimator=OneVsRestClassifier(LogisticRegression()), *arguments, **parame
     return SetDecisionCV(estimator, *arguments, **parameters)
 
 
+class Untrainable(LogisticRegression):
+    """What is wrong is found before it is trained."""
+
+    def fit(self, X, y):
+        pytest.fail("trained")
+
+
 DECISIONS = {
     "loss": (lambda: SetDecision(3).fit(S, Y), "loss"),
     "rule": (lambda: SetDecision(rule=3).fit(S, Y), "rule"),
@@ -142,6 +153,9 @@ DECISIONS = {
     "no classifiers": (lambda: cv([]).fit(X, Y), "estimator"),
     "a transformer": (lambda: cv(StandardScaler()).fit(X, Y), "neither predict_proba nor decision_function"),
     "a classifier of one label": (lambda: cv(LogisticRegression()).fit(X, Y), "OneVsRestClassifier"),
+    "a loss of one's own": (lambda: cv(Untrainable(), loss=lambda t, p: None).fit(X, Y), "returns NoneType"),
+    "a score of one's own": (lambda: cv(Untrainable(), loss=lambda t, p: (t == p).mean()).fit(X, Y), "perfect"),
+    "a loss of counts": (lambda: cv(loss=lambda fn, fp, m, q: fn).fit(X, Y), "y_true.*fn.*from_counts"),
     "no splits": (lambda: cv(cv=[]).fit(X, Y), "cv"),
     "overlapping splits": (lambda: cv(cv=[(np.arange(9), np.arange(8, 18))]).fit(X, Y), "cv .*row 8"),
     "dates as features": (lambda: cv().fit(dates[:18], Y), "X .*dates"),
@@ -213,3 +227,18 @@ def test_at_the_edge_of_the_range_every_solver_ends(solver):
         tiny = SetClassifier(solver=solver, max_iter=50, C=1e-280).fit(1e-3 * X, Y)
     assert np.all(np.isfinite(model.coef_))
     assert tiny.dual_gap_ <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("model", "data"), [(SetDecision(), S), (cv(), X), (SetClassifier(), X), (SetClassifierCV(**SMALL), X)]
+)
+def test_tables_whose_rows_are_in_another_order(model, data):
+    pandas = pytest.importorskip("pandas")
+    rows, labels = pandas.DataFrame(data).add_prefix("x"), pandas.DataFrame(Y)
+    turned = labels[::-1]
+    refused(lambda: model.fit(rows, turned), "another order", r"y.loc\[X.index\]")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = model.fit(rows, labels)
+        fitted.score(rows, labels.set_axis(np.arange(N, N + len(Y))))  # other names say nothing of the order
+    refused(lambda: fitted.score(rows, turned), "another order")

@@ -296,6 +296,7 @@ def test_losses_are_hashable_values():
         (lambda: Dice().on_counts(2.5, 2), "positives and negatives"),
         (lambda: loss_named(3), "no loss 3"),
         (lambda: from_counts(3), "from_counts takes a callable"),
+        (lambda: from_counts(lambda fn, fp: fn), r"from_counts takes .*positives.*\(fn, fp\)"),
     ],
 )
 def test_arguments_of_another_kind_are_refused_in_a_sentence(made, named):

@@ -81,3 +81,12 @@ def test_probabilities_are_not_logits(dtype):
         set_loss(torch.rand(2, 40, requires_grad=True).to(dtype), torch.zeros(2, 40))
     set_loss(torch.rand(2, 40) - 0.5, torch.zeros(2, 40))
     set_loss(torch.zeros(2, 40), torch.zeros(2, 40))
+
+
+def test_one_hot_classes_are_no_mask():
+    classes = torch.nn.functional.one_hot(torch.arange(64) % 3, 3).T.reshape(1, 3, 8, 8)
+    logits = torch.zeros(1, 3, 8, 8)
+    with pytest.warns(SetLossWarning, match="mode="):
+        SetLoss()(logits, classes)
+    SetLoss(mode="multiclass")(logits, classes)
+    SetLoss()(logits, classes.clone().index_fill_(1, torch.tensor(0), 1))  # no class has every pixel

@@ -53,7 +53,8 @@ class Promise:
     sets, loss
         Number of sets it was learned from, and the name of the loss.
     surest
-        Number of sets and mean loss of what is answered; if nothing is, of what is expected to lose up to `at_most`.
+        Number of sets and mean loss of what is answered; if nothing is, of what is expected to lose up to `at_most`,
+        or 0 and the least expected loss.
     model
         The estimator that made it and gives new sets their expected losses; None if `make_promise` did.
 
@@ -93,10 +94,10 @@ class Promise:
         if self:
             share = f"{100 * self.share:.0f} % of the sets"
             return f"{claim} on what is answered, {sure}: {share}; assumes new sets are like these {self.sets:,}"
-        said = f"{claim} cannot be promised {sure} from these {self.sets:,} sets: "
-        said += f"the {number:,} of which it is expected have {seen}" if number else "it is expected of none"
-        hope = "; more sets may help" if mean <= self.at_most else ""
-        return f"{said}{hope}; a weaker promise or better scores may help"
+        reached = f"the mean of the {number:,} that are expected to reach it is {seen}"
+        near = reached if number else f"none is expected to reach it, and the surest only {seen}"
+        help = "more sets" if number and mean <= self.at_most else "a weaker promise or better scores"
+        return f"{claim} cannot be promised {sure} from {self.sets:,} sets: {near}; {help} may help"
 
 
 def make_promise(
@@ -144,7 +145,7 @@ def make_promise(
     sets, a = _Sets.of(expected, losses, weights, largest), at_most / largest
     limit = _walk(sets, a, 1 - confidence, largest)
     _, number, mean = sets.up_to(at_most if limit == -np.inf else limit)
-    share, surest = sets.up_to(limit)[0], (number, mean * largest)
+    share, surest = sets.up_to(limit)[0], (number, mean * largest if number else float(sets.expected.min()))
     return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest)
 
 

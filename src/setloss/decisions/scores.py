@@ -41,6 +41,9 @@ LEAST_CHANCE = 1e-6
 LARGEST_CHANCE = 1e-2
 """Largest probability that 0 may stand for."""
 
+ROUNDING = 1e-6
+"""How far from [0, 1] a probability may be: sums in single precision end there."""
+
 Counts = ArrayLike | None
 
 
@@ -119,7 +122,7 @@ def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -
     """
     array = as_numbers(values, name)
     check_scores(array, scores, name)
-    return np.ascontiguousarray(np.clip(logit(array) if scores == "probabilities" else array, -LARGEST, LARGEST))
+    return np.ascontiguousarray(np.clip(_logit(array) if scores == "probabilities" else array, -LARGEST, LARGEST))
 
 
 def check_scores(array: Array, scores: str, name: str = "scores") -> None:
@@ -127,17 +130,21 @@ def check_scores(array: Array, scores: str, name: str = "scores") -> None:
     check_scores_word(scores)
     if scores == "log-odds" or not array.size:
         return
-    inside = bool(np.all((array >= 0) & (array <= 1)))
-    if scores == "auto" and inside:
+    low, high = array.min(), array.max()
+    if scores == "auto" and low >= 0 and high <= 1:
         raise ValueError(
             f"all {name} lie in [0, 1], as probabilities do, and log-odds are expected; pass "
             'scores="probabilities" if they are probabilities, scores="log-odds" if they are not'
         )
-    if scores == "probabilities" and not inside:
+    if scores == "probabilities" and not (low >= -ROUNDING and high <= 1 + ROUNDING):
         raise ValueError(
-            f"{name} are not probabilities: they reach from {array.min():.4g} to {array.max():.4g}. For log-odds "
-            'or margins pass scores="log-odds".'
+            f"{name} are not probabilities: they reach from {low:.8g} to {high:.8g}. For log-odds or margins pass "
+            'scores="log-odds".'
         )
+
+
+def _logit(chances: Array) -> Array:
+    return np.asarray(logit(np.clip(chances, 0, 1)))
 
 
 def check_scores_word(scores: Any) -> None:
@@ -148,7 +155,7 @@ def check_scores_word(scores: Any) -> None:
 
 def odds_of_certainty(values: Array, chances: bool) -> float:
     """Log-odds that certainty counts as, learned from probabilities, or from log-odds in any unit."""
-    log_odds = np.abs(logit(values) if chances else values)
+    log_odds = np.abs(_logit(values) if chances else values)
     most = -logit(LEAST_CHANCE) if chances else np.inf
     largest = log_odds.max(where=log_odds < most, initial=0.0)
     return float(np.clip(largest + np.log(2), -logit(LARGEST_CHANCE), most))
@@ -157,7 +164,7 @@ def odds_of_certainty(values: Array, chances: bool) -> float:
 def without_certainty(values: Array, chances: bool, certainty: float) -> Array:
     """Log-odds where certainty is `certainty`; probabilities are kept within it, finite log-odds stay as they are."""
     if chances:
-        return np.asarray(np.clip(logit(values), -certainty, certainty))
+        return np.asarray(np.clip(_logit(values), -certainty, certainty))
     infinite = np.isinf(values)
     return np.where(infinite, np.copysign(certainty, values), values) if infinite.any() else values
 
@@ -177,7 +184,7 @@ def as_numbers(values: Any, name: str) -> Array:
         raise ValueError(f"{name} must be real numbers, one for each element; got {kind}") from None
     if np.isnan(array).any():
         place = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
-        raise ValueError(f"{name} must be numbers; the one at {place} is NaN")
+        raise ValueError(f"{name} must be numbers; the one at {place} is NaN. Leave its row out, or score it again.")
     return array
 
 

@@ -20,6 +20,7 @@ from setloss.decisions.rules import standard_error
 from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
 from setloss.estimators.features import FeatureScaleWarning, checked_features, checked_weights
 from setloss.estimators.fit_log import say
+from setloss.estimators.labels import check_rows
 from setloss.estimators.set_classifier import SetClassifier
 from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
@@ -109,6 +110,7 @@ class SetClassifierCV(SetClassifier):
     def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on folds that never split a set or a group, then train on everything."""
         self._validate_params()
+        check_rows(X, y)
         path, X = c_path(self.Cs), checked_features(self, X, reset=True)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         weights, some = checked_weights(sample_weight, X), np.asarray(matrix.known.any(axis=1))

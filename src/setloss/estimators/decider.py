@@ -24,12 +24,15 @@ from setloss.decisions.rules import RULES, Reliability, Rule, RuleLearner, Thres
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
 from setloss.estimators.blocks import by_block, is_lazy, refuse_lazy_groups
 from setloss.estimators.features import checked_weights
-from setloss.estimators.labels import Labels
+from setloss.estimators.labels import Labels, check_rows
 from setloss.estimators.set_layout import SetLayout, sets_of
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.typing import Array
 
 AVERAGES = ("samples", "macro", "micro")
+
+SMALL_SET = 6
+"""Number of elements of the set on which a loss is tried."""
 
 
 class ExpectedScore(NamedTuple):
@@ -82,6 +85,11 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """Refuse averages over labels where the sets are groups of elements."""
         if labels.flat and self.average != "samples":
             raise ValueError(f'the loss of groups is a mean over groups; average is "samples", not {self.average!r}')
+
+    def _try_loss(self, labels: Labels) -> None:
+        """Ask the loss for its values on a small set: one of your own may be refused, before anything is trained."""
+        p = SMALL_SET if labels.flat else min(labels.width, SMALL_SET)
+        _ = self._loss().on_counts(p - p // 2, p // 2).table
 
     def _loss(self) -> CountLoss:
         return count_loss(as_loss(self.loss))
@@ -294,6 +302,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
     def _judged(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
         """Sets with known labels."""
         check_is_fitted(self)
+        check_rows(X, y)
         scores = self._scores(X)
         sets = sets_of(self._labels, len(scores), groups, "judged")
         truth, known = self._labels.truth(y, len(scores))

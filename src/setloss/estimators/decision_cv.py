@@ -20,6 +20,7 @@ from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights, refuse_dates
 from setloss.estimators.fit_log import say
 from setloss.estimators.label_scores import Scorer
+from setloss.estimators.labels import check_rows
 from setloss.estimators.set_decision import SetDecision
 from setloss.estimators.set_layout import read_sets
 from setloss.estimators.trials import Examples, fit_best
@@ -110,9 +111,11 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
         and `sample_weight` too if it takes them.
         """
         self._check_parameters()
+        check_rows(X, y)
         X = features_of(X)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         self._check_average(labels)
+        self._try_loss(labels)
         weights = checked_weights(sample_weight, matrix.positive)
         to_fit, to_split, offered = self._routed(params, {"sample_weight": sample_weight, "groups": groups})
         splits = None if self._is_fitted_already else sets.splits(self.cv, X, matrix, **to_split)

@@ -186,7 +186,9 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
         raise ValueError(f"y contains NaN or inf at place {int(np.argmin(np.isfinite(y)))}; leave those rows out")
     dates = y.dtype.kind in "mM" and np.any(np.isnat(y))
     if dates or (y.dtype == object and any(is_missing(label) for label in y.tolist())):
-        raise ValueError("y has missing labels; leave those rows out")
+        texts = np.array([label for label in y.tolist() if isinstance(label, str)], dtype=object)
+        several = "" if _separator(texts) is None else f". {_a_label_for_each(texts)}"
+        raise ValueError(f"y has missing labels; leave those rows out{several}")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
@@ -204,13 +206,28 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
 
 def _a_label_for_each(classes: NDArray[Any]) -> str:
     """The line that makes labels of classes, or of texts that hold several names."""
-    sign = next((sign for sign in ";|," if any(sign in str(cell) for cell in classes.tolist())), None)
+    sign = _separator(classes)
     if sign is None:
         return "A label for each of them: pandas.get_dummies(y)."
     return f"A label for each name in a text: y.str.get_dummies({sign!r}) of a pandas.Series."
 
 
-# -------------------------------------------------------------------- names of columns
+def _separator(texts: NDArray[Any]) -> str | None:
+    """The sign between the names in one cell, if there is one."""
+    return next((sign for sign in ";|," if any(sign in str(cell) for cell in texts.tolist())), None)
+
+
+# -------------------------------------------------------------------- names of rows and columns
+
+
+def check_rows(X: Any, y: Any) -> None:
+    """Refuse tables with the same row names in another order: scikit-learn goes by places."""
+    first: Any = getattr(X, "index", None)
+    second: Any = getattr(y, "index", None)
+    if not hasattr(first, "equals") or not hasattr(second, "sort_values") or len(first) != len(second):
+        return
+    if not first.equals(second) and first.is_unique and first.sort_values().equals(second.sort_values()):
+        raise ValueError("X and y have the same index in another order; reorder the labels: y.loc[X.index]")
 
 
 def label_names(y: Any) -> NDArray[np.object_] | None:

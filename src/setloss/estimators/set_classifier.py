@@ -21,7 +21,7 @@ from setloss.defaults import LINEAR_MODELS
 from setloss.estimators.elements import Elements
 from setloss.estimators.features import check_cost, checked_features, checked_weights, warn_of_scales
 from setloss.estimators.fit_log import report, say
-from setloss.estimators.labels import Labels
+from setloss.estimators.labels import Labels, check_rows
 from setloss.estimators.set_layout import read_sets, sets_of
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
@@ -166,6 +166,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         weight of its elements.
         """
         self._validate_params()
+        check_rows(X, y)
         loss = self._loss()
         X = checked_features(self, X, reset=True)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
@@ -286,6 +287,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of the sets with a known label, and their weights."""
+        check_rows(X, y)
         chosen = self._scores(X) > 0
         truth, known = self._labels.truth(y, len(chosen))
         sets = sets_of(self._labels, len(chosen), groups, "judged")

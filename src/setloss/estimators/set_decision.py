@@ -20,7 +20,7 @@ from setloss.decisions.scores import (
 from setloss.estimators.blocks import drawn, is_lazy, refuse_lazy_groups
 from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights
-from setloss.estimators.labels import check_columns, label_names
+from setloss.estimators.labels import check_columns, check_rows, label_names
 from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
@@ -112,6 +112,7 @@ class SetDecision(SetDecider):
         """
         self._check_parameters()
         check_columns(scores, label_names(y), "scores", "y")
+        check_rows(scores, y)
         names = label_names(scores)
         if is_lazy(scores):
             refuse_lazy_groups(groups, np.ndim(y) == 1)

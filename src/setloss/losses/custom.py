@@ -8,8 +8,10 @@ kept. That the callable is such a loss is verified on labels in other orders, wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -102,6 +104,7 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
     """
     if not callable(function):
         raise TypeError(f"from_counts takes a callable (fn, fp, positives, negatives); got {type(function).__name__}")
+    _check_arguments(function, 4, "from_counts takes a callable of (fn, fp, positives, negatives)", "from_metric")
     return CallableLoss(function)
 
 
@@ -218,7 +221,18 @@ def from_metric(metric: Metric) -> MetricLoss:
     """
     if not callable(metric):
         raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
+    _check_arguments(metric, 2, "a loss takes (y_true, y_pred)", "from_counts")
     return MetricLoss(metric)
+
+
+def _check_arguments(function: Callable[..., Any], number: int, wanted: str, other: str) -> None:
+    """Refuse a callable of another number of arguments, where Python can tell."""
+    with suppress(ValueError):  # built in, without a signature
+        found = signature(function)
+        try:
+            found.bind(*range(number))
+        except TypeError:
+            raise TypeError(f"{wanted}; this one takes {found}. See also setloss.{other}.") from None
 
 
 @lru_cache(maxsize=64)

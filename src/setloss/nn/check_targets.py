@@ -109,6 +109,19 @@ def _refusal(target: Tensor, where: tuple[int, ...], classes: int | None, soft: 
     return f"targets are {wanted}; the one at {where} is {value}. {hint}"
 
 
+def warn_of_classes(target: Tensor) -> None:
+    """Warn of one-hot classes among the decisions of one mask; nothing is read from a device."""
+    if target.device.type != "cpu" or torch.compiler.is_compiling() or target.ndim < 3 or target.shape[1] < 2:
+        return
+    first = target[:1].flatten(2)[:, :, :FEWEST].sum(1)
+    if first.numel() >= FEWEST and bool((first == 1).all()) and bool((target.sum(1) == 1).all()):
+        message = (
+            f"every pixel has one 1 among the {target.shape[1]} channels of the target, as classes do, and "
+            'mode="binary" takes all channels of an image for one set; set mode="multiclass" or "multilabel"'
+        )
+        warnings.warn(message, SetLossWarning, stacklevel=4)
+
+
 def warn_of_probabilities(logits: Tensor) -> None:
     """Warn of probabilities in place of logits; nothing is read from a device."""
     if logits.device.type != "cpu" or torch.compiler.is_compiling() or logits.numel() < FEWEST:

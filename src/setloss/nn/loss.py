@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from setloss.defaults import NETWORKS
 from setloss.losses import Loss
-from setloss.nn.check_targets import warn_of_probabilities
+from setloss.nn.check_targets import warn_of_classes, warn_of_probabilities
 from setloss.nn.cuts import make_plan, values_of_sets
 from setloss.nn.parameters import Settings
 from setloss.nn.reduction import Absent, Reduction, counted_sets, mean_cross_entropy, reduced, set_factors
@@ -159,6 +159,8 @@ class SetLoss(nn.Module):
         settings, mode = self.settings, self.settings.mode
         given = decisions(logits, target, mask, mode, settings.ignore_index, settings.takes_weights)
         warn_of_probabilities(logits)
+        if mode == "binary":
+            warn_of_classes(target)
         classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
         if given.shares is not None or element_weight is not None:
             sets, values = _weighted_values(given, settings, classes, groups, element_weight)
