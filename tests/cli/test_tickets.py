@@ -97,7 +97,7 @@ def test_columns_of_labels_are_found_by_name_in_any_order(tmp_path, monkeypatch)
     frame[["y_b", "size", "y_a"]].to_csv("turned.csv", index=False)
     frame.rename(columns={"y_a": "z_a", "y_b": "z_b"}).to_csv("other.csv", index=False)
     frame.drop(columns="y_a").to_csv("fewer.csv", index=False)
-    run("train train.csv --labels y_ --cv 2 --method logistic --model m.skops")
+    run("train train.csv --labels y_a,y_b --cv 2 --method logistic --model m.skops")
     found = [parsed(f"evaluate m.skops {name}.csv --labels y_ --json")["rows"] for name in ("train", "turned")]
     assert found[0] == found[1]
     assert "no label of the model, which knows 'y_a', 'y_b'" in complaint("evaluate m.skops other.csv --labels z_")
