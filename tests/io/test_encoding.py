@@ -104,7 +104,8 @@ def test_new_rows_may_have_other_columns_another_order_and_new_categories(table)
         (lambda frame: frame.assign(sold=7), "'sold' holds '7' where the model knows dates"),
         (lambda frame: frame.assign(sold=2.5), "'sold' holds '2.5' where the model knows dates"),
         (lambda frame: frame.assign(opened="20200101"), "'opened' holds '20200101' where the model knows dates"),
-        (lambda frame: frame.to_numpy(), "known by their names; got ndarray"),
+        (lambda frame: frame.to_numpy(), "DataFrame.*names; got ndarray"),
+        (lambda frame: frame.assign(again=1.0).rename(columns={"again": frame.columns[0]}), "several columns.*drop"),
     ],
 )
 def test_new_rows_that_do_not_fit_are_told(table, change, words):

@@ -61,7 +61,7 @@ def test_lists_in_parquet(tmp_path):
         ({"y_a": ["x", None, "X"], "y_b": [1, 0, 1]}, [[1, 1], [0, 0], [1, 1]], {"y_a"}),
         ({"y_a": [1, None, 1], "y_b": [None, None, 1]}, [[1, 0], [0, 0], [1, 1]], {"y_a", "y_b"}),
         ({"y_a": [1, None, 1], "y_b": [None, None, None]}, [[1, 0], [0, 0], [1, 0]], {"y_a", "y_b"}),
-        ({"y_a": [1, None, 1], "y_b": [0, 1, None]}, [[1, 0], [NAN, 1], [1, NAN]], {"y_a"}),  # always 1
+        ({"y_a": [1, None, 1], "y_b": [0, 1, None]}, [[1, 0], [NAN, 1], [1, NAN]], {"y_a", "y_b"}),
         ({"y_a": ["T", "F", "t"], "y_b": [-1, 1, -1]}, [[1, 0], [0, 1], [1, 0]], {"y_a"}),
         ({"y_a": [0, 0, 0], "y_b": [True, False, True]}, [[0, 1], [0, 0], [0, 1]], {"y_a", "y_b"}),
     ],
@@ -109,3 +109,10 @@ def test_words_in_the_one_label_column_of_tracks_are_refused_as_such(tmp_path):
     pd.DataFrame({"group": [1, 1], "label": ["cat", "dog"], "x": [1, 2]}).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DatasetError, match="'cat'; a label with a column of its own is 0 or 1"):
         read(tmp_path / "t.csv")
+
+
+def test_labels_that_may_be_slips_are_told(tmp_path):
+    notes = dict(labels_of(tmp_path, {"tags": ["Bug;api", "bug", "api", "Bug"]}, "tags").notes)
+    assert "differ in case only: 'Bug', 'bug'" in notes["tags"]
+    unknown = dict(labels_of(tmp_path, {"y_a": ["yes", "no", None], "y_b": [1, 0, None]}, "y_").notes)
+    assert all("empty cells (1) are not known" in unknown[name] for name in ("y_a", "y_b"))

@@ -21,6 +21,7 @@ from setloss.cli.data_file import DataOptions, has_labels
 from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
 from setloss.cli.progress import Waiting
 from setloss.cli.set_functions import LossOptions
+from setloss.io.data import listed
 from setloss.losses import as_loss, loss_named
 
 ROWS = {"decided": "as decided", "half": "cut at 1/2", "threshold": "at one threshold"}
@@ -84,9 +85,19 @@ def evaluate(
     if as_json:
         print_document(facts)
     else:
+        if not labelled:
+            say(f"{data.data} has none of the labels {_labels_in_words(trained)}, so nothing is compared")
         _print_words(facts, f"{model} on {data.data}", what)
     if plot is not None:
         say(f"figure written to {plot}")
+
+
+def _labels_in_words(trained: TrainedModel) -> str:
+    """The columns of labels that the model was trained on."""
+    source = trained.source
+    if not trained.of_label_sets:
+        return f"of column {source.label!r}"
+    return f"of column {source.cell[0]!r}" if source.cell else listed(source.labels or ["of the training"])
 
 
 def _expected(estimator: Any, X: Any, beside: dict[str, Any]) -> dict[str, float] | None:
@@ -145,7 +156,7 @@ def _print_words(facts: dict[str, Any], title: str, what: str) -> None:
         typer.echo(f"{ROWS[name]:<16}  {row['loss']:.4f}{_spread(row)}  {row['f1']:.4f}")
     if facts["expected_score"] is not None:
         value, low, high = facts["expected_score"].values()
-        typer.echo(f"expected {what}, labels not used: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")
+        typer.echo(f"{what} that the model expects: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")
     if facts["promise"] is not None:
         promise = facts["promise"]
         score = "nothing is answered"

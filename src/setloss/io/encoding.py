@@ -214,7 +214,12 @@ def _as_table(X: Any) -> Any:
     if is_texts(X):
         return pandas.DataFrame({"text": X})
     if not hasattr(X, "iloc"):
-        raise DatasetError(f"the columns of a table are known by their names; got {type(X).__name__}, no DataFrame")
+        raise DatasetError(f"a table is a DataFrame, whose columns have names; got {type(X).__name__}")
+    if not X.columns.is_unique:
+        twice = X.columns[X.columns.duplicated()].tolist()
+        raise DatasetError(
+            f"the table has several columns with the name {twice[0]!r}; rename them, or drop all but one"
+        )
     return X
 
 

@@ -216,6 +216,9 @@ def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | Non
     empty = int(column.isna().sum())
     words = f"{len(names)} labels, {'lists of names in one cell' if of_lists else how}"
     words += f"; empty cells ({empty}) are sets without labels" * (empty > 0)
+    lower = [name.lower() for name in names]
+    if alike := [name for name in names if lower.count(name.lower()) > 1]:
+        words += f"; differ in case only: {listed(alike)}"
     return LabelSets(X, Y, features, names, ((str(column.name), words),), (str(column.name), separator))
 
 
@@ -234,8 +237,9 @@ def read_yes_and_no(frame: DataFrame, file: Path, *, missing: bool = True) -> tu
         columns.append(as_zero_one(file, values[:, None], [name], missing=missing))
         if marks:
             notes[name] = f"label: {int(values.sum())} marked, empty cells are no"
-        elif found & (YES | NO) - NUMBERS:
-            notes[name] = f"label: {' and '.join(sorted(found))}"
+        elif found & (YES | NO) - NUMBERS or np.isnan(values).any():
+            unknown = f"; empty cells ({np.isnan(values).sum()}) are not known" * bool(np.isnan(values).any())
+            notes[name] = f"label: {' and '.join(sorted(found))}{unknown}"
     return np.hstack(columns), notes
 
 
