@@ -227,10 +227,10 @@ class ADMM:
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
-        margins = problem.margins(state.parameters)
-        cuts = problem.cuts(margins)
+        margins, hinge = problem.margins(state.parameters), state.cuts.point.hinge
+        cuts = problem.cuts(margins, consume=hinge)
         state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
-        if not state.cuts.point.hinge:
+        if not hinge:
             state.cuts.rest(problem, np.minimum(margins, margins - state.mu * state.centre), cuts)
         state.passes += 1
         if len(state.planes):

@@ -34,7 +34,7 @@ from setloss.solvers.kernel_arrays import Design, ElementMaps, Surrogates
 from setloss.typing import Array
 
 TABLE = 2**20
-"""Scores of label sets that are computed together (8 MiB)."""
+"""Numbers of elements that are computed together (8 MiB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +159,14 @@ class Problem:
             yield bags, elements, cells
 
     def products(self, left: Array, right: Array) -> Array:
-        """The inner product of two arrays of a number per element, for every bag."""
-        return np.asarray(self.surrogate.bags.totals(left * right))
+        """The inner product of two arrays of a number per element, for every bag; some bags at a time."""
+        out, offsets = np.empty(self.n_bags), self.surrogate.bags.offsets
+        step = max(TABLE * self.n_bags // max(len(left), 1), 1)
+        for start in range(0, self.n_bags, step):
+            stop = min(start + step, self.n_bags)
+            lo, hi = offsets[start], offsets[stop]
+            out[start:stop] = np.add.reduceat(left[lo:hi] * right[lo:hi], offsets[start:stop] - lo)
+        return out
 
     def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
         """The cut of every bag at the given margins, which slopes may take the place of with `consume`."""
