@@ -1,4 +1,4 @@
-"""Cuts for a whole data set, against one sort of the same margins and the paper's Table 3."""
+"""Cuts for a whole data set, against one sort of the same margins and the paper's Table 3; and the sort itself."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 from numba import njit
 
 from benchmarks.measure import Row, best_time, side_by_side, tracks
+from setloss.compilation import kernel
 from setloss.losses import PAPER_CURVES
 from setloss.plans.batch import batch_surrogate
+from setloss.plans.sorting import BUCKETS, sort_elements
 
 PAPER_SECONDS = 0.060
 """Table 3 of the paper: one loss-augmented inference of B_D with loss 1 at p = 100."""
@@ -19,6 +21,33 @@ PAPER_SECONDS = 0.060
 def sort_bags(margins: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(offsets) - 1):
         out[offsets[i] : offsets[i + 1]] = np.sort(margins[offsets[i] : offsets[i + 1]])
+
+
+@kernel()
+def order_bags(margins: np.ndarray, order: np.ndarray, spare: np.ndarray, tallies: np.ndarray) -> None:
+    for i in range(len(margins)):
+        for j in range(len(order)):
+            order[j] = j
+        sort_elements(margins[i], order, spare, tallies)
+
+
+@njit
+def argsort_bags(margins: np.ndarray, order: np.ndarray) -> None:
+    for i in range(len(margins)):
+        order[:] = np.argsort(margins[i])
+
+
+def sort_rows() -> Iterator[Row]:
+    """`setloss.plans.sorting` against the argsort that kernels can call, numba's, and NumPy's, which they cannot."""
+    for bags, p in ((10_000, 10), (10_000, 50), (1000, 159), (100, 5000), (1, 1_000_000)):
+        margins, order = np.random.default_rng(2).normal(size=(bags, p)), np.empty(p, dtype=np.int64)
+        space = np.empty(p, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64)
+        ours, numba = side_by_side(
+            lambda m=margins, o=order, s=space: order_bags(m, o, *s), lambda m=margins, o=order: argsort_bags(m, o)
+        )
+        yield Row(f"order of {p} margins / numba argsort", ours, numba, 1)
+        numpy = best_time(lambda m=margins: np.argsort(m, axis=1, kind="stable"))
+        yield Row(f"order of {p} margins / NumPy's stable argsort", ours, numpy)
 
 
 def rows(quick: bool) -> Iterator[Row]:
@@ -38,3 +67,4 @@ def rows(quick: bool) -> Iterator[Row]:
     yield Row("B_D / S, curve 1, p = 100", ours, reference, 1.5)
     per_bag = best_time(lambda: both[0].cuts(margins), repeats) / 1000
     yield Row("B_D inference p = 100: times faster than the paper", per_bag, PAPER_SECONDS, 3000, at_least=True)
+    yield from sort_rows()

@@ -79,3 +79,17 @@ def test_float32_rows_are_summed_in_float64():
         design = Design.of(X, 1.0)
         margins = type(wide.problem)(**(vars(wide.problem) | {"design": design})).margins(parameters)
         np.testing.assert_allclose(margins, wide.matrix @ parameters.ravel(), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_depends_on_how_many_elements_are_computed_together(layout, monkeypatch):
+    problem, generator = LAYOUTS[layout]("dice", "bd").problem, np.random.default_rng(0)
+    numbers, parameters = generator.normal(size=len(problem.signs)), generator.normal(size=problem.shape)
+
+    def computed():
+        return problem.margins(parameters), problem.parameters(numbers), problem.products(numbers, problem.signs)
+
+    whole = computed()
+    monkeypatch.setattr("setloss.solvers.problem.TABLE", 7)
+    for some, all_together in zip(computed(), whole, strict=True):
+        np.testing.assert_allclose(some, all_together, rtol=1e-12, atol=1e-12)

@@ -164,7 +164,7 @@ def test_auto_picks_by_parameters_and_storage(options, expected):
 @pytest.mark.parametrize("operator", ["slack", "hinge"])
 def test_auto_goes_on_with_admm_where_frank_wolfe_takes_many_epochs(operator, monkeypatch):
     monkeypatch.setattr(choice, "SMALL_WORK", 0)
-    monkeypatch.setattr(choice, "HINGE_EPOCHS", 20)
+    monkeypatch.setattr(choice, "EPOCHS", 20)
     case = tracks("dice", operator, sizes=(4, 7, 3, 5) * 10, d=18, C=30.0, sparse=True)
     seen = []
     solution = solve(case.problem, "auto", Limits(1e-4, 800, callbacks=(seen.append,)))
@@ -174,8 +174,17 @@ def test_auto_goes_on_with_admm_where_frank_wolfe_takes_many_epochs(operator, mo
     assert all(after.passes > before.passes for before, after in pairwise(seen))
     assert solution.primal == pytest.approx(case.objective(solution.parameters), rel=1e-9)
     assert isinstance(solution.state, ADMMState)
-    some = solve(case.problem, "auto", Limits(1e-4, choice.EPOCHS if operator == "slack" else 20))
+    some = solve(case.problem, "auto", Limits(1e-4, choice.EPOCHS))
     assert not isinstance(some.state, ADMMState)
+
+
+def test_auto_keeps_frank_wolfe_that_nearly_arrives(monkeypatch):
+    monkeypatch.setattr(choice, "SMALL_WORK", 0)
+    monkeypatch.setattr(choice, "EPOCHS", 40)
+    found = solve(label_sets("dice", "slack", n=80, p=10, d=30, C=0.01, sparse=True).problem, "auto", Limits(1e-4))
+    assert found.status is Status.CONVERGED
+    assert found.iterations > choice.EPOCHS
+    assert not isinstance(found.state, ADMMState)
 
 
 def test_auto_without_room_for_admm_keeps_frank_wolfe(monkeypatch):

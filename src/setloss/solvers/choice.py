@@ -13,7 +13,6 @@ from typing import Any
 
 from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
-from setloss.solvers.dual_points import is_hinge
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.problem import Problem
@@ -28,8 +27,8 @@ FEW_PARAMETERS, SMALL_WORK, HANDFUL = 200, 200_000, 8
 """Cutting planes take problems of a handful of parameters; and of few, where elements times parameters are no more
 than this: a second or two, less than the kernels of the other methods take to compile on a new machine."""
 
-PLANES, EPOCHS, HINGE_EPOCHS = 150, 80, 400
-"""Iterations after which "auto" goes on with ADMM: of cutting planes, of Frank-Wolfe, and of it for a hinge."""
+PLANES, EPOCHS = 150, 80
+"""Iterations after which "auto" goes on with ADMM: of cutting planes, and of Frank-Wolfe unless it nearly arrives."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
@@ -103,8 +102,9 @@ def solve(
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     if solver != "auto" or not problem.surrogate.compiled or not _fits_admm(problem):
         return run(problem, method, limits, warm)
-    epochs = HINGE_EPOCHS if is_hinge(problem) else EPOCHS
-    return run(problem, method, limits, warm, ADMM(), PLANES if isinstance(method, CuttingPlane) else epochs)
+    if isinstance(method, CuttingPlane):
+        return run(problem, method, limits, warm, ADMM(), PLANES)
+    return run(problem, method, limits, warm, ADMM(), EPOCHS, patient=True)
 
 
 def regularization_path(

@@ -33,6 +33,9 @@ class Trainable(Protocol):
     def surrogate(self) -> BatchSurrogate | None: ...
 
 
+TINY = float(np.finfo(np.float64).tiny)
+"""Keeps logarithms finite."""
+
 P = TypeVar("P", bound=Trainable, contravariant=True)
 S = TypeVar("S", bound=State)
 
@@ -108,10 +111,12 @@ def run(
     warm: Solution | None = None,
     then: Method[P, Any] | None = None,
     after: int = 0,
+    patient: bool = False,
 ) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
 
-    `then` takes over from the first method after so many iterations. With a checkpoint in `limits`, a run goes on
+    `then` takes over from the first method after so many iterations; with `patient` not while the gap falls so fast
+    that as many iterations again will do. With a checkpoint in `limits`, a run goes on
     from the parameters in the file, by the method that wrote it.
     """
     began = clock()
@@ -125,7 +130,7 @@ def run(
             method, then = then, None
     state = method.start(problem, warm)
     state.iteration = iteration
-    return _Run(problem, method, then, after, limits, saved, state, began).solution()
+    return _Run(problem, method, then, after, patient, limits, saved, state, began).solution()
 
 
 @dataclass(eq=False)
@@ -136,6 +141,7 @@ class _Run(Generic[P]):
     method: Method[P, Any]
     then: Method[P, Any] | None
     after: int
+    patient: bool
     limits: Limits
     saved: Checkpoint
     state: State
@@ -183,7 +189,7 @@ class _Run(Generic[P]):
         state, limits = self.state, self.limits
         last_save = clock()
         while self._gap() > limits.tol and state.iteration < limits.max_iter:
-            if self.then is not None and state.iteration >= self.after:
+            if self.then is not None and state.iteration >= self.after and not (self.patient and self._arriving()):
                 state = self._hand_over(self.then)
             self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
@@ -199,6 +205,15 @@ class _Run(Generic[P]):
                 self._save()
                 last_save = clock()
         return Status.ITERATION_LIMIT
+
+    def _arriving(self) -> bool:
+        """Whether the gap falls as fast, since half of the iterations, as it has to for `after` more to suffice."""
+        records, gap = self.history, self._gap()
+        before = records[len(records) // 2].gap if records else np.inf
+        if not (np.isfinite(before) and before > gap):
+            return False
+        rate = np.log(before / gap) / (len(records) - len(records) // 2)
+        return bool(np.log(gap / max(self.limits.tol, TINY)) <= rate * self.after)
 
     def _hand_over(self, method: Method[P, Any]) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
