@@ -171,8 +171,8 @@ class ADMM:
     'admm'
     """
 
-    inner_steps: int = 6
-    shrink: float = 0.1
+    inner_steps: int = 12
+    shrink: float = 0.02
 
     @property
     def name(self) -> str:
