@@ -71,7 +71,7 @@ def test_proximal_points_are_those_of_the_program_over_all_cuts(which, layout, s
 @pytest.mark.parametrize("d", [3, 60], ids=["by features", "by rows"])
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 def test_the_linear_system_is_solved(layout, d, sparse):
-    problem = LAYOUTS[layout]("dice", "bd", d=d, sparse=sparse).problem
+    problem = LAYOUTS[layout]("dice", "bd", d=d, sparse=sparse, constant=2.0).problem
     normal, generator = NormalMatrix.of(problem), np.random.default_rng(0)
     dense = problem.design.matrix.toarray() if sparse else problem.design.dense
     rows = np.hstack([dense, np.full((len(dense), 1), problem.design.constant)])[problem.rows]

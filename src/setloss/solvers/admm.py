@@ -144,7 +144,8 @@ def _nothing() -> Array:
 class ADMMState(PlaneState):
     """W, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
 
-    `own` counts iterations of this run; at `due` mu is looked at again. `normal` is computed from the problem.
+    `own` counts iterations of this run, `measured` those at the last measurement; at `due` mu is looked at again.
+    `normal` is computed from the problem.
     """
 
     parameters: Array = field(default_factory=_nothing)
@@ -153,6 +154,7 @@ class ADMMState(PlaneState):
     image: Array = field(default_factory=_nothing)
     mu: float = 1.0
     own: int = 0
+    measured: int = -1
     due: int = 5
     normal: NormalMatrix | None = None
 
@@ -227,6 +229,8 @@ class ADMM:
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
+        if state.own == state.measured:
+            return
         margins, hinge = problem.margins(state.parameters), state.cuts.point.hinge
         cuts = problem.cuts(margins, consume=hinge)
         state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
@@ -237,6 +241,7 @@ class ADMM:
             target = state.solve_program().reshape(problem.shape)
             state.offer_primal(target, problem.objective(target))
             state.passes += 1
+        state.measured = state.own
 
     def _factor(self, problem: Problem, state: ADMMState, change: Array, way: Array) -> float:
         """Where mu should go: the change of the slopes, relative to them, is to equal that of the margins."""
