@@ -150,6 +150,7 @@ DECISIONS = {
     "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
     "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
     "no classifier": (lambda: cv(3).fit(X, Y), "estimator", "3"),
+    "a class": (lambda: cv(LogisticRegression).fit(X, Y), r"make one: LogisticRegression\(\)"),
     "no classifiers": (lambda: cv([]).fit(X, Y), "estimator"),
     "a transformer": (lambda: cv(StandardScaler()).fit(X, Y), "neither predict_proba nor decision_function"),
     "a classifier of one label": (lambda: cv(LogisticRegression()).fit(X, Y), "OneVsRestClassifier"),

@@ -158,8 +158,9 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
             return []
         named = list(self.estimator) if isinstance(self.estimator, list | tuple) else [self.estimator]
         for one in named or [[]]:
-            if not hasattr(one, "fit"):
-                raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}")
+            if not hasattr(one, "fit") or isinstance(one, type):
+                made = f"; make one: {one.__name__}()" if isinstance(one, type) else ""
+                raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}{made}")
         return named
 
     @property

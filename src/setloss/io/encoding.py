@@ -187,7 +187,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         import pandas
 
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
-        require_names("the table", X.columns, [column.name for column in wanted], "the features of the model")
+        require_names(
+            "the table",
+            X.columns,
+            [column.name for column in wanted],
+            "the features of the model (a column of empty cells will do)",
+        )
         values: dict[str, Any] = {}
         for name, role, _, reading in wanted:
             if role == "number":

@@ -166,7 +166,9 @@ def load(path: str | os.PathLike[str], trusted: Sequence[str] = ()) -> Any:
         model = None if foreign else skops.io.loads(content, trusted=list(unknown))
         is_model = hasattr(model, "predict")  # a pipeline asks its last step, which may be anything
     except (OSError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{file} cannot be read as a model: {_reason(error)}; save the model anew") from None
+        raise ModelFileError(
+            f"{file} cannot be read as a model: {_reason(error)}; it may be half of a copy, or save the model anew"
+        ) from None
     except ModuleNotFoundError as error:
         raise ModelFileError(f"{file} needs the package {error.name}; install it first") from None
     except Exception as error:  # a node of the file may lack any part, or name a type that is no longer there
