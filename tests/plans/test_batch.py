@@ -9,14 +9,26 @@ import pytest
 from helpers import reference
 from helpers.definitions import margin_terms, slack_terms
 from helpers.reference_operators import reference_operator
-from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts, from_set_function
+from setloss import (
+    CostCurve,
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    SetFunction,
+    Tversky,
+    decompose,
+    from_counts,
+    from_set_function,
+)
 from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES
-from setloss.operators import LovaszHinge, SlackRescaling, operator_named
+from setloss.operators import LovaszHinge, MarginRescaling, SlackRescaling, operator_named
 from setloss.operators.names import OPERATOR_NAMES
 from setloss.plans.batch import BatchSurrogate, batch_surrogate
 from setloss.plans.build import LossSurrogate
 from setloss.plans.records import NoPlanError, lower
+from setloss.setfunctions.counts import AxisCurve
 
 # ---------------------------------------------------------------- data
 
@@ -285,7 +297,30 @@ def test_weights_of_both_parts_are_lowered(weight):
             assert_close(cuts.slopes, expected.slope)
 
 
+@pytest.mark.parametrize("operator", [SlackRescaling, MarginRescaling])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_curve_counts_the_mistakes_of_its_own_group(operator, axis):
+    curve = AxisCurve.from_steps((3, 3), axis, np.array([0.0, 1.0, 2.0]))
+    function = SetFunction(curve, np.array([0, 1, 0, 1, 1, 0]))
+    for right in (-1, 0, 1):  # the group without mistakes, if any
+        margins = np.array([0.3, -0.2, 0.1, -0.1, -0.7, -0.4]) + 5 * (function.partition == right)
+        cuts, expected = lowered_cut(operator(function), function.partition, margins), operator(function).cut(margins)
+        assert_close(cuts.values[0], expected(margins))
+        assert_close(cuts.slopes, expected.slope)
+
+
 # ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf, -np.inf, 1e301, -1e301])
+def test_margins_that_are_not_finite_are_refused(broken):
+    batch = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
+    with pytest.raises(ValueError, match="margins must be finite; element 1 has margin"):
+        batch.cuts([0.5, broken, 0.0])
+
+
+def rough_hinge(loss):
+    return LovaszHinge(decompose(loss).submodular, positive_part="elementwise")
 
 
 @pytest.mark.parametrize("shape", [(2,), (4,), (3, 1), (1, 3)])
@@ -306,6 +341,8 @@ def test_margins_of_another_shape_are_refused(shape):
         ((Dice(), ["a", "b"], [0, 2]), "labels must hold labels in"),
         ((Dice(), [1, 0], [0, 2], "slack", 0), 'scale c must be a positive number or "mean"; got 0'),
         ((PAPER_CURVES["curve1"], np.ones(6), [0, 6], "lovasz"), "LovaszHinge needs a submodular function"),
+        ((Dice(), [1, 1, 1, 0, 0, 0], [0, 6], rough_hinge), "convex only for an increasing function"),
+        ((Dice(zero_division=0), [0, 0, 1, 0], [0, 2, 4], "slack"), "costs 1 on an example without positives"),
         ((FIXED_LOSSES["general"], [1, 0], [0, 2]), "for sets of 6 elements"),
     ],
 )

@@ -118,6 +118,23 @@ def test_named_elements_keep_their_places():
         assert got.values[i] == pytest.approx(expected(margins[here]))
 
 
+def test_elements_of_mixed_groups_keep_their_places():
+    """A loss whose groups alternate, on a batch that names its elements in this order."""
+    function = SetFunction.from_table([[0.0, 1.0, 1.5], [3.0, 3.5, 5.0]], [1, 0, 1])
+    margins = np.array([-1.0, 0.5, 2.0, 0.4, -0.2, -0.4])
+    operator = Wearing(Written, SlackRescaling)
+    got = batch_surrogate(from_set_function(function), [1, 0, 1, 0, 0, 1], [0, 3, 6], operator).cuts(margins)
+    for i, here in enumerate((slice(0, 3), slice(3, 6))):
+        expected = SlackRescaling(function).cut(margins[here])
+        np.testing.assert_allclose(got.slopes[here], expected.slope)
+        assert got.values[i] == pytest.approx(expected(margins[here]))
+
+
+def test_nobody_says_that_surrogates_without_a_plan_are_the_same():
+    batch = batch_surrogate(Dice(), [1, 0], [0, 2], Wearing(Written, SlackRescaling))
+    assert not batch.same_as(batch)
+
+
 def test_the_warning_names_the_surrogate():
     truth, offsets, margins = ragged()
     with pytest.warns(SlowSurrogateWarning, match="WorstElement has no plan"):
@@ -152,6 +169,24 @@ def test_cuts_that_nobody_proves_exact_end_uncertified_and_more_iterations_are_n
         model.fit(tracks.X, tracks.y, groups=tracks.groups)
     assert model.solution_.status is Status.UNCERTIFIED
     assert "ncrease max_iter" not in str(caught[0].message)
+
+
+@dataclass(frozen=True)
+class GuessedBelowZero(Written):
+    """Exact where no margin is negative."""
+
+    def cut_ordered(self, ordered):
+        found = self.inner.cut_ordered(ordered)
+        return Cut(found.offset, found.slope, exact=bool(np.all(ordered.margins >= 0)))
+
+
+def test_a_batch_that_was_ever_guessed_stays_uncertified():
+    batch = batch_surrogate(Dice(), [1, 0], [0, 2], Wearing(GuessedBelowZero, SlackRescaling))
+    assert batch.cuts([0.5, 0.5]).exact
+    assert batch.exact
+    assert not batch.cuts([0.5, -0.5]).exact
+    assert batch.cuts([0.5, 0.5]).exact
+    assert not batch.exact
 
 
 def test_solvers_that_visit_bags_give_way():

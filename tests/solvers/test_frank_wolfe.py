@@ -89,6 +89,17 @@ def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacit
     assert_dual_point(case, found.state.cuts)
 
 
+@every_operator
+def test_a_start_at_small_parameters_is_a_dual_point(operator):
+    """The cuts there would raise the dual most with weights far above one."""
+    problem = case_of(operator, C=1e-3).problem
+    cold = solve(problem, "cutting_plane", Limits(1e-2))
+    warm = replace(cold, parameters=0.1 * cold.parameters, state=None)
+    cuts = FrankWolfe().start(problem, warm).cuts
+    assert cuts.offsets.any()
+    assert np.all(cuts.offsets <= problem.cuts(np.zeros(len(problem.signs))).values + 1e-12)
+
+
 @storage
 def test_passes_over_label_sets_are_those_of_the_definition(sparse):
     case = case_of("bd", sparse=sparse, missing=0.4)

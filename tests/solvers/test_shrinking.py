@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.problems import label_sets
+from setloss import SetFunction, from_set_function
 from setloss.solvers import FrankWolfe, Limits, Status, solve
+from setloss.solvers.dual_points import ActiveCuts
 
 OPERATORS = ("hinge", "lovasz", "bd", "bd-monotone", "slack", "margin")
 every_operator = pytest.mark.parametrize("operator", OPERATORS)
@@ -71,3 +73,28 @@ def test_cuts_of_the_active_elements_lie_below_the_surrogate_of_all(operator, mi
         margins = generator.normal(size=len(case.truth)) - 2 * reach * resting
         heights = cuts.offsets - case.problem.surrogate.bags.totals(cuts.slopes * margins)
         assert np.all(heights <= case.problem.cuts(margins).values + 1e-9)
+
+
+def test_a_table_of_three_groups_is_read_at_the_counts_of_active_elements():
+    table = (np.indices((8, 8, 8)).T @ [1.0, 2.0, 3.0]).T ** 1.5 / 100
+    loss = from_set_function(SetFunction.from_table(table, np.arange(21) % 3))
+    case = label_sets(loss, "slack", n=30, p=21, d=20, missing=0.0)
+    found = solve(case.problem, "frank_wolfe", Limits(1e-4, 3000))
+    assert found.status is Status.CONVERGED
+    assert at_rest(case.problem, found.state.cuts).any()
+    assert found.primal == pytest.approx(case.objective(found.parameters), rel=1e-9)
+
+
+def test_positives_without_a_slope_stay_active_where_the_positive_part_is_taken_of_the_sum():
+    """Two mistakes, many positives that are right by far: L f is 0 without slopes, the rescaling of g has two."""
+    case = wide_case("bd", missing=0.0)
+    problem, mistakes = case.problem, np.zeros(len(case.truth), dtype=bool)
+    for lo, hi in pairwise(case.offsets):
+        mistakes[lo + np.flatnonzero(case.truth[lo:hi])[:2]] = True
+    margins = np.where(mistakes, 0.1, 5.0)
+    cuts = ActiveCuts.none(problem, None)
+    cuts.rest(problem, margins, problem.cuts(margins))
+    margins[mistakes] = -5.0
+    cuts.move_to_points(problem, margins, np.zeros(len(margins)), 1e-3, FrankWolfe())
+    heights = cuts.offsets - problem.surrogate.bags.totals(cuts.slopes * margins)
+    assert np.all(heights <= problem.cuts(margins).values + 1e-9)

@@ -77,11 +77,9 @@ class BatchSurrogate:
         return *self.arrays, space_for_cuts(self.plans, widest, np.float64)
 
     def same_as(self, other: BatchSurrogate | None) -> bool:
-        """Whether the other one has the same surrogate for every bag, so that cuts of one are cuts of the other."""
-        if other is None or len(self.arrays) != len(other.arrays):
+        """Whether both are compiled, with the same surrogate for every bag: cuts of one are cuts of the other."""
+        if other is None or not (self.compiled and other.compiled):
             return False
-        if isinstance(self.plans, PythonPlans) and isinstance(other.plans, PythonPlans):
-            return self.plans.surrogates == other.plans.surrogates and np.array_equal(self.which, other.which)
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:

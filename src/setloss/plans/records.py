@@ -218,7 +218,7 @@ def read_family(surrogate: Surrogate, positives: Any, negatives: Any) -> Reading
             reading = reading._replace(lovasz=part._replace(weight=weight), elementwise=elementwise)
         elif _matters(term, counts):
             part = closed_loss(counts)
-            if part is None or not counts.laws.get("non-negative"):
+            if part is None:
                 return None
             reading = _with_rescaling(reading, term, part._replace(weight=weight), weight)
     return reading
@@ -272,7 +272,7 @@ def closed_gain(counts: CountFunction) -> PartNumbers | None:
 
 
 def closed_loss(counts: CountFunction) -> PartNumbers | None:
-    """How the rescalings search this kind of function, where it has a formula."""
+    """How the rescalings search this kind of function, where it has a formula; those that have are non-negative."""
     match counts:
         case Linear() if len(counts.sizes) == 2:
             return PartNumbers(Kind.LINEAR, false_negative=counts.rates[0], false_positive=counts.rates[1])
