@@ -173,7 +173,7 @@ class ADMM:
     'admm'
     """
 
-    inner_steps: int = 12
+    inner_steps: int = 8
     shrink: float = 0.02
 
     @property
