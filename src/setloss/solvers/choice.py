@@ -13,6 +13,7 @@ from typing import Any
 
 from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
+from setloss.solvers.dual_points import is_hinge
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.loop import Limits, Method, run
 from setloss.solvers.problem import Problem
@@ -28,7 +29,7 @@ FEW_PARAMETERS, SMALL_WORK, HANDFUL = 200, 200_000, 8
 than this: a second or two, less than the kernels of the other methods take to compile on a new machine."""
 
 PLANES, EPOCHS = 150, 80
-"""Iterations after which "auto" goes on with ADMM: of cutting planes, and of Frank-Wolfe unless it nearly arrives."""
+"""Iterations after which "auto" goes on with ADMM: of cutting planes, and of Frank-Wolfe, but for a hinge that nearly arrives."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
@@ -104,7 +105,7 @@ def solve(
         return run(problem, method, limits, warm)
     if isinstance(method, CuttingPlane):
         return run(problem, method, limits, warm, ADMM(), PLANES)
-    return run(problem, method, limits, warm, ADMM(), EPOCHS, patient=True)
+    return run(problem, method, limits, warm, ADMM(), EPOCHS, patient=is_hinge(problem))  # whose visits cost least
 
 
 def regularization_path(

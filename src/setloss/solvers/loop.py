@@ -116,7 +116,7 @@ def run(
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
 
     `then` takes over from the first method after so many iterations; with `patient` not while the gap falls so fast
-    that as many iterations again will do. With a checkpoint in `limits`, a run goes on
+    that twice as many iterations more will do. With a checkpoint in `limits`, a run goes on
     from the parameters in the file, by the method that wrote it.
     """
     began = clock()
@@ -207,13 +207,13 @@ class _Run(Generic[P]):
         return Status.ITERATION_LIMIT
 
     def _arriving(self) -> bool:
-        """Whether the gap falls as fast, since half of the iterations, as it has to for `after` more to suffice."""
+        """Whether the gap falls as fast, since half of the iterations, as it has to for twice `after` more to suffice."""
         records, gap = self.history, self._gap()
         before = records[len(records) // 2].gap if records else np.inf
         if not (np.isfinite(before) and before > gap):
             return False
         rate = np.log(before / gap) / (len(records) - len(records) // 2)
-        return bool(np.log(gap / max(self.limits.tol, TINY)) <= rate * self.after)
+        return bool(np.log(gap / max(self.limits.tol, TINY)) <= rate * 2 * self.after)
 
     def _hand_over(self, method: Method[P, Any]) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
