@@ -207,7 +207,7 @@ class _Run(Generic[P]):
         return Status.ITERATION_LIMIT
 
     def _arriving(self) -> bool:
-        """Whether the gap falls as fast, since half of the iterations, as it has to for twice `after` more to suffice."""
+        """Whether twice `after` more iterations suffice, at the rate of the last half of them."""
         records, gap = self.history, self._gap()
         before = records[len(records) // 2].gap if records else np.inf
         if not (np.isfinite(before) and before > gap):
