@@ -29,7 +29,7 @@ FEW_PARAMETERS, SMALL_WORK, HANDFUL = 200, 200_000, 8
 than this: a second or two, less than the kernels of the other methods take to compile on a new machine."""
 
 PLANES, EPOCHS = 150, 80
-"""Iterations of cutting planes and of Frank-Wolfe after which "auto" goes on with ADMM, unless a hinge nearly arrives."""
+"""Iterations of cutting planes and of Frank-Wolfe (unless a hinge nearly arrives) after which "auto" takes ADMM."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
