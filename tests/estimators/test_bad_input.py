@@ -243,3 +243,5 @@ def test_tables_whose_rows_are_in_another_order(model, data):
         fitted = model.fit(rows, labels)
         fitted.score(rows, labels.set_axis(np.arange(N, N + len(Y))))  # other names say nothing of the order
     refused(lambda: fitted.score(rows, turned), "another order")
+    mixed = ["a", *range(1, len(Y))]  # names that cannot be sorted
+    refused(lambda: model.fit(rows.set_axis(mixed), labels.set_axis(mixed)[::-1]), "another order")
