@@ -20,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
 from setloss.decisions.calibration import CHUNK
-from setloss.decisions.scores import LARGEST, as_numbers, odds_of_certainty, without_certainty
+from setloss.decisions.scores import LARGEST, ROUNDING, as_numbers, odds_of_certainty, without_certainty
 from setloss.estimators.features import refuse_text
 from setloss.estimators.labels import LabelMatrix
 from setloss.estimators.set_layout import Split
@@ -164,7 +164,7 @@ def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
             "such as OneVsRestClassifier(LogisticRegression())"
         )
     found = as_numbers(found, f"scores of {who}")
-    if are_chances and found.size and (found.min() < -1e-6 or found.max() > 1 + 1e-6):
+    if are_chances and found.size and (found.min() < -ROUNDING or found.max() > 1 + ROUNDING):
         raise ValueError(
             f"predict_proba of {who} gives numbers from {found.min():.4g} to {found.max():.4g}, not from 0 to 1"
         )
