@@ -1,7 +1,5 @@
 """Checks of arguments: numbers of the right kind, and labels in {0, 1}, {-1, +1} or bool."""
 
-from __future__ import annotations
-
 from math import inf
 from numbers import Integral, Real
 from typing import Any

@@ -4,8 +4,6 @@ Linear models and networks have different best choices, and neither is the opera
 operator that a user names is used exactly as named.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -4,8 +4,6 @@ A file is written beside its place under a name that nobody else has, and then p
 full disk or a second writer leave the old file or the new one, never half of either.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """Names of a package that are imported when they are first asked for, with the dependencies that they need."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from importlib import import_module

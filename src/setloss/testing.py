@@ -6,8 +6,6 @@ checked on all subsets, for p <= 12; cuts and convexity at points of a seeded ge
 own tests run every implementation through them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

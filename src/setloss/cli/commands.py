@@ -3,8 +3,6 @@
 Bad input ends in exit code 2; anything else keeps its traceback.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

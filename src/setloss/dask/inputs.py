@@ -3,8 +3,6 @@
 `repartition_by_group` makes partitions of whole bags of any others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any

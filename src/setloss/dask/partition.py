@@ -3,8 +3,6 @@
 The driver sees from the reports whether partitions fit together, and what there is to train on.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

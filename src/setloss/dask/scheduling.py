@@ -4,8 +4,6 @@ Where tasks run, and what is computed again after a worker is lost, is up to Das
 read in every pass, so that they need not fit into memory together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial

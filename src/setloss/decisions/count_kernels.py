@@ -12,8 +12,6 @@ marked, and `SetsOfOneSize.tilted` shifts their scores.
 
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import kernel

@@ -8,8 +8,6 @@ the same labels with i and j exchanged, because the number of positives and so t
 cost no more. So p + 1 sets compete. `docs/reading-the-paper.md` has the argument in full.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

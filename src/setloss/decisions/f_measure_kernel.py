@@ -29,8 +29,6 @@ less. All sets take O(p^2), and less where chances below `floor` are dropped.
 
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import kernel

@@ -20,8 +20,6 @@ Where false positives cost nothing (a = 0), every pixel that may be positive is 
 best set is that of the pixels with probability above 1/2, which makes the number of mistakes stochastically smallest.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -21,8 +21,6 @@ q A_k(a - 1), so with H_k(x) = sum_a A_k(a) w_{a+x}
 
 # mypy: disable-error-code="no-untyped-def"
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import kernel

@@ -9,8 +9,6 @@ other losses the sampled sets and the elements of largest frequency, k for every
 may be another.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ With k chosen of p elements, a of the chosen ones positive and b positives not c
 ``value(b, k - a, a + b, p - a - b)``: b false negatives and k - a false positives.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

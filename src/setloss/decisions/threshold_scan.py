@@ -4,8 +4,6 @@ Losses are those of one set at a time (the mean over sets), or of elements that 
 label over all examples (macro), all labels of all examples (micro).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

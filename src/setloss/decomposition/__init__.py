@@ -7,8 +7,6 @@ turns out to be feasible; the linear program. The paper proves the minimiser uni
 several optima D here is the one of least sum of squares, sum_A g(A)^2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial

@@ -14,8 +14,6 @@ objective gap alone would not see the small counts, whose weights are up to 1e22
 what is certified, the operators accept.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

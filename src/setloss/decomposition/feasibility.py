@@ -4,8 +4,6 @@ Each law is judged by the magnitudes that are in it (`setfunctions.differences`)
 large ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ the dual to six digits in every cell. Integers do. Values of l, scaled to at mos
 no rounding within the range that D takes.
 """
 
-from __future__ import annotations
-
 from functools import reduce
 from math import comb
 from typing import Any

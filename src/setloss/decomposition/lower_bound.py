@@ -10,8 +10,6 @@ feasible function that meets a pointwise lower bound is the minimiser, and the o
 always feasible: ``g'' = max(0, l'')``, in O(p).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -12,8 +12,6 @@ changed by at most the share ``sigma`` of the gains that are in them. A gap rela
 the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of small counts are lost in the sum.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -11,8 +11,6 @@ same D, and D keeps the symmetries of l.
 neither, measures what came out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import comb, prod
 

@@ -12,8 +12,6 @@ the round. Then the objective of the round is the true one on the face searched,
 vertex that misses some bounds is repaired in the same way, with magnified second differences.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

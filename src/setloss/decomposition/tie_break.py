@@ -12,8 +12,6 @@ cells first: the direction that owns cell j moves no cell heavier than j, and st
 to the weight of j.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.linalg import cholesky, null_space, solve_triangular
 from scipy.optimize import linprog, nnls

@@ -1,7 +1,5 @@
 """The check of a decomposition that somebody brings: is it feasible, and is it D's?"""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

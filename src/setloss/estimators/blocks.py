@@ -3,8 +3,6 @@
 A fit draws the rows it needs; decisions are lazy, and hold one block of rows in memory at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

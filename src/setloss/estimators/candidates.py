@@ -1,7 +1,5 @@
 """Classifiers that are compared: those that a user names, by kind, or those that are tried where none is named."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby

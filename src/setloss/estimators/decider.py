@@ -3,8 +3,6 @@
 They differ in where scores come from: one is given them, the other has a classifier that gives them.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from copy import copy
 from dataclasses import replace

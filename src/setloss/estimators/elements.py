@@ -1,7 +1,5 @@
 """Elements of a training problem: the truth of each, its row of X, and the set that it belongs to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

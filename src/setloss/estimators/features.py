@@ -1,7 +1,5 @@
 """Features and weights checked before training: numbers, of scales that the regulariser can compare."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Progress of a fit: one line per iteration, with the gap, in the log or on standard output."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

@@ -5,8 +5,6 @@ tests compare with the library; what the two must share (curves by name, toleran
 the page here.
 """
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from os import PathLike

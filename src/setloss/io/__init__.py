@@ -4,8 +4,6 @@ A file that cannot be used ends in a `DatasetError` or a `ModelFileError` that n
 one sentence; no code from any file is run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from inspect import signature

@@ -8,8 +8,6 @@ A sparse row ``{2 0.5, 7 1}`` leaves out zeros. As in Weka, that is the *first d
 attribute: an omitted label declared {1, 0} is a 1.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 import re

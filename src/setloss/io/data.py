@@ -1,7 +1,5 @@
 """What the readers return (label sets or tracks), their one error, and checks they share."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

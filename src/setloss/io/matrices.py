@@ -17,8 +17,6 @@ comments are skipped. Column j of X is feature j of the file, so where features 
 Labels keep their ids as names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

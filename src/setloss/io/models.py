@@ -6,8 +6,6 @@ files. Functions and everything else is refused unless the reader trusts it by n
 SciPy run code or delete files when they are built. Nothing is fitted when a model is loaded.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

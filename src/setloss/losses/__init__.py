@@ -10,8 +10,6 @@ An example without positives, predicted without positives, is right and costs 0.
 F-beta then read 0/0; their `zero_division` is the *score* there, 1 by default, as in scikit-learn's metrics.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily, loss_of

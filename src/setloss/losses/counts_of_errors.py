@@ -1,7 +1,5 @@
 """Losses with a formula in false negatives and false positives: the Tversky family and Hamming."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any

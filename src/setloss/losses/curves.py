@@ -1,7 +1,5 @@
 """Cost curves: losses of the share of mistakes, drawn by knots; the paper's four among them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

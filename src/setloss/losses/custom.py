@@ -5,8 +5,6 @@ false negatives and false positives only, that is a small table: one call for ea
 kept. That the callable is such a loss is verified on labels in other orders, with other elements wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ negatives; the proofs about the formula then hold for all sets, and plans read i
 set has a function of its own.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial

@@ -4,8 +4,6 @@ Where values cannot be read, on other devices and in a compiled graph, a wrong t
 every device refuses one without being waited for.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 

@@ -8,8 +8,6 @@ of an operator, so that a graph refers to no object of ours. Losses without such
 own) and operators without a name break the graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Set-level losses: targets -> sets -> cuts -> reduction, one module of `setloss.nn` each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any

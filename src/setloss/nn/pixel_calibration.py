@@ -5,8 +5,6 @@ best on validation images (`fit_threshold`); a decision for each image (`calibra
 `setloss.nn.decide_images`).
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """From one number per set to the number that is trained on: sets that count, their weights, and cross-entropy."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -8,8 +8,6 @@ The operators are functions of margins, m_i > 0 where decision i is right; y_i =
   digit. Not convex and no bound, but bounded and smooth in h: what trains networks best (docs/pytorch.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

@@ -16,8 +16,6 @@ background: at the start, and later on doubtful images. Without any, false alarm
 is a tenth, at most 1/4, and 0 in a batch without any. A factor of up to 1 leaves more images empty, with objects too.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -1,7 +1,5 @@
 """From logits and targets of any rank to decisions: what is scored, what is true, what counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args

@@ -9,8 +9,6 @@ With labels 0 and 1 and weights 1 this is L of Jaccard as everywhere else.
 Losses that are not submodular have no such gains, and their decomposition is a table over whole counts: refused.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

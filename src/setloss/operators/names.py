@@ -1,7 +1,5 @@
 """The paper's operator B_D, and all operators by name, as estimators, modules and the command line call them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

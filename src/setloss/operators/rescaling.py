@@ -14,8 +14,6 @@ margins of group b the maximum runs over the cells of the table, ``l(a)`` agains
 A function known only through calls is searched greedily if the user says so; such answers are never exact.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

@@ -8,8 +8,6 @@ all their error messages, and one version for plans of every kind. Those that ta
 are inlined by numba, which counts references to the arrays of every call; formulas of numbers are left to LLVM.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import inner_kernel, kernel

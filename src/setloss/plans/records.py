@@ -13,8 +13,6 @@ of all sets of a family is read by `read_family`: its functions have formulas, a
 negatives are integers, arrays or tensors, which the numbers that are read then are, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 A comparison sort of a million margins costs more than all the rest of a cut; passes over eight bits each do not.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import inner_kernel

@@ -7,8 +7,6 @@ every cell of a table, and for closed forms that are concave in the false positi
 false negatives.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import inner_kernel

@@ -2,8 +2,6 @@
 the algebra that keeps tables tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -18,8 +18,6 @@ value otherwise. Nothing is measured by a size from elsewhere in the table, so t
 large ones. With ``rtol = 0`` nothing is allowed, not even rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

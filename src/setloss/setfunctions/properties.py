@@ -7,8 +7,6 @@ verdict rests on what is proved for the closed form, or on a violation found amo
 counts; if neither decides, it raises `TableTooLargeError`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -22,8 +22,6 @@ Increments are single fractions. Differencing two values of l instead loses 24 %
 The functions of this module are plain arithmetic: they run on arrays here and in kernels (`setloss.compilation`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@
 `solve` runs the one loop and returns a `Solution`.
 """
 
-from __future__ import annotations
-
 from setloss.solvers.admm import ADMM
 from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.choice import method_named, regularization_path, solve

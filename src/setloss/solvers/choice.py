@@ -5,8 +5,6 @@ the matrices of ADMM are too large, it takes block-coordinate ascent (Frank-Wolf
 iterations is left to ADMM where that fits. `make bench ONLY=convergence,text` shows what it takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any

@@ -8,8 +8,6 @@ there, then steps to the best point of the affine hull of the cuts, each of whic
 become negative. It is finite, and the answer is a convex combination of true cuts wherever it stops.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from setloss.compilation import inner_kernel

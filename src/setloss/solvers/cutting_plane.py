@@ -17,8 +17,6 @@ line 9 uses the most violated cut already in S^i. Faithful and readable rather t
 vector and the program grows with their number.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 

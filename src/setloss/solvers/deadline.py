@@ -1,7 +1,5 @@
 """The time limit of a run: looked at before every pass over X, so that no iteration runs far past it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -8,8 +8,6 @@ the average of W over the last epochs, which is far better than W itself. The ga
 suggest that it is reached, the margins of all elements are computed and both objectives compared.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -5,8 +5,6 @@ point so far and the best dual value; the loop only looks at these. A second met
 iterations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

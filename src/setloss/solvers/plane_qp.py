@@ -17,8 +17,6 @@ sought, and planes that lose their weight on the way leave. A program with one p
 steps, each a factorisation of the size of the active set, at most the number of parameters plus two.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

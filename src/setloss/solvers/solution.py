@@ -1,7 +1,5 @@
 """What a solver returns: parameters, both objectives, the gap, a status in words, and how it got there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

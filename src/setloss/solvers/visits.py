@@ -13,8 +13,6 @@ row times a matrix. In a bag of frames K is replaced by a number times the ident
 of the last visits. Where B is a hinge per element, a visit is a closed form, element by element.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
