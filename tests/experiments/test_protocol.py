@@ -1,12 +1,10 @@
-"""What experiments share: estimates, tables, the choice of C, data folders."""
-
-from pathlib import Path
+"""What experiments share: estimates, tables, the choice of C."""
 
 import numpy as np
 import pytest
 
 from experiments.document import Estimate, clearly_lowest, lowest
-from experiments.protocol import data_folder, past_the_best, smallest_good_C
+from experiments.protocol import past_the_best, smallest_good_C
 
 
 def test_estimates():
@@ -43,9 +41,3 @@ def test_a_path_of_c_ends_where_losses_are_clearly_above_the_least():
     assert past_the_best(best | {1.0: 0.3 + spread})
     assert not past_the_best(best | {1.0: 0.25 + spread})
     assert not past_the_best(best)
-
-
-def test_the_data_folder_is_the_one_given_or_the_environments(tmp_path, monkeypatch):
-    monkeypatch.setenv("SETLOSS_DATA", str(tmp_path))
-    assert data_folder(None) == tmp_path
-    assert data_folder(Path("elsewhere")) == Path("elsewhere")

@@ -21,11 +21,11 @@ from setloss import loss_named
 SMALL = Protocol(Cs=(0.01, 0.1, 1.0), outer=3, inner=2, tol=1e-2, max_iter=50)
 
 
-def problem(seed=0, bags=36, d=4, shift=0.8):
-    generator = np.random.default_rng(seed)
+def problem(bags=36):
+    generator = np.random.default_rng(0)
     groups = np.repeat(np.arange(bags), generator.integers(1, 8, size=bags))
     y = groups % 3 == 0
-    X = generator.normal(size=(len(y), d)) + shift * y[:, None] + 0.5 * generator.normal(size=(bags, d))[groups]
+    X = generator.normal(size=(len(y), 4)) + 0.8 * y[:, None] + 0.5 * generator.normal(size=(bags, 4))[groups]
     return TrackProblem("made", "Made up", Frames(X, y, groups, groups, y))
 
 
@@ -61,9 +61,8 @@ def test_test_bags_have_no_influence_on_the_model(method, monkeypatch):
     X[test] = 1e3 * np.random.default_rng(9).normal(size=X[test].shape)
     y[test] = ~y[test]
     first, second = last_rule(clean), last_rule(replace(clean, frames=replace(clean.frames, X=X, y=y)))
-    assert first.C == second.C
+    assert (first.C, first.intercept) == (second.C, second.intercept)
     assert np.array_equal(first.weights, second.weights)
-    assert first.intercept == second.intercept
 
 
 def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_by_hand(monkeypatch):
@@ -107,30 +106,26 @@ def test_a_vote_is_won_by_more_than_half():
     assert majority(said, np.array([4, 4, 4, 9, 9, 2])).tolist() == [True, True, True, False, False, False]
 
 
-def test_tables_of_operators_and_of_decisions():
-    document = benchmark(problem(), SMALL, ("bd", "bd-monotone", "logistic"), ("curve1", "curve3"), ("logistic",))
-    frames, decisions = document.tables
-    assert [row[0] for row in frames.rows] == ["B_D", "B_D monotone", "logistic regression"]
-    assert frames.rows[1][2] is None  # no monotone closure for loss 3
-    assert [row[0] for row in decisions.rows] == [f"logistic regression + {rule}" for rule in RULES]
-    assert decisions.rows[0][1].mean == pytest.approx(np.mean(document.numbers["decisions"]["logistic vote curve1"]))
-    by_rule = [document.numbers["decisions"][f"logistic {rule} curve1"] for rule in RULES]
-    assert all(one != other for one, other in combinations(by_rule, 2))
-    json.dumps(document.as_dict(), allow_nan=False)
-
-
-def test_the_command_writes_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "USUAL", replace(SMALL, Cs=(0.1,), outer_used=2))
-    few = partial(benchmark, methods=("bd", "logistic"), losses=("curve1",), bases=("logistic",))
+def test_the_command_writes_tables_of_operators_and_of_decisions(tmp_path, monkeypatch):
+    few = partial(
+        benchmark, methods=("bd", "bd-monotone", "logistic"), losses=("curve1", "curve3"), bases=("logistic",)
+    )
+    monkeypatch.setattr(report, "USUAL", SMALL)
     monkeypatch.setattr(report, "benchmark", few)
     monkeypatch.setitem(SOURCES, "japanese-vowels", ("japanese_vowels", lambda place, full: problem()))
-    data, out = tmp_path / "data", tmp_path / "new" / "results"
-    (data / "japanese_vowels").mkdir(parents=True)
-    run("tracks", "--data", data, "--out", out)
-    assert "logistic" in json.loads((out / "tracks-made.json").read_text())["numbers"]["outcomes"]["curve1"]
+    (tmp_path / "japanese_vowels").mkdir()
+    run("tracks", "--data", tmp_path, "--out", tmp_path / "new" / "results")
+    document = json.loads((tmp_path / "new" / "results" / "tracks-made.json").read_text())
+    frames, decisions = document["tables"]
+    assert [row[0] for row in frames["rows"]] == ["B_D", "B_D monotone", "logistic regression"]
+    assert frames["rows"][1][2] is None  # no monotone closure for loss 3
+    assert [row[0] for row in decisions["rows"]] == [f"logistic regression + {rule}" for rule in RULES]
+    by_rule = [document["numbers"]["decisions"][f"logistic {rule} curve1"] for rule in RULES]
+    assert decisions["rows"][0][1]["mean"] == pytest.approx(np.mean(by_rule[0]))
+    assert all(one != other for one, other in combinations(by_rule, 2))
 
 
-def test_bad_input_is_one_sentence(monkeypatch):
+def test_without_data_the_command_says_where_they_go(monkeypatch):
     monkeypatch.delenv("SETLOSS_DATA", raising=False)
     assert "japanese-vowels in nowhere/japanese_vowels" in complaint("tracks", "--data", "nowhere")
     assert "no data: give --data" in complaint("tracks")

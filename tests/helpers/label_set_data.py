@@ -1,7 +1,8 @@
 """Small label sets: empty ones, a label that no example has, and folders of files of them."""
 
+import arff
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from experiments.loaders import DataSet
 
@@ -17,26 +18,19 @@ def small(n=60, seed=0, sparse=False, n_train=40):
     return DataSet("small", csr_array(X) if sparse else X, Y, n_train)
 
 
-def write_arff(folder, data, name="small"):
+def write_arff(folder, data):
     """The data set in Mulan's layout: sparse ARFF if it is sparse, and one nominal attribute more."""
     folder.mkdir()
-    d, p = data.X.shape[1], data.Y.shape[1]
-    labels = "".join(f'<label name="l{j}"/>' for j in range(p))
-    (folder / f"{name}.xml").write_text(f'<labels xmlns="http://mulan.sourceforge.net/labels">{labels}</labels>')
-    head = [f"@relation {name}", *(f"@attribute f{j} numeric" for j in range(d)), "@attribute colour {red,green}"]
-    head += [*(f"@attribute l{j} {{0,1}}" for j in range(p)), "@data"]
-    rows = list(range(data.Y.shape[0]))
+    labels = [f"l{j}" for j in range(data.Y.shape[1])]
+    named = "".join(f'<label name="{label}"/>' for label in labels)
+    (folder / "small.xml").write_text(f'<labels xmlns="http://mulan.sourceforge.net/labels">{named}</labels>')
+    attributes = [(f"f{j}", "NUMERIC") for j in range(data.X.shape[1])] + [("colour", ["red", "green"])]
+    attributes += [(label, ["0", "1"]) for label in labels]
+    dense = data.X.toarray() if issparse(data.X) else data.X
+    colours = np.where(np.arange(len(dense)) % 3, "red", "green")
+    rows = [[*x, colour, *map(str, y)] for x, colour, y in zip(dense, colours, data.Y, strict=True)]
+    if issparse(data.X):
+        rows = [{j: cell for j, cell in enumerate(row) if cell not in (0, "red", "0")} for row in rows]
     for part, chosen in (("train", rows[: data.n_train]), ("test", rows[data.n_train :])):
-        lines = [_line(data, i) for i in chosen]
-        (folder / f"{name}-{part}.arff").write_text("\n".join(head + lines) + "\n")
-
-
-def _line(data, i):
-    colour = "red" if i % 3 else "green"
-    if isinstance(data.X, np.ndarray):
-        return ",".join([*map(str, data.X[i]), colour, *map(str, data.Y[i])])
-    d = data.X.shape[1]
-    row = data.X[[i]].toarray()[0]
-    cells = [f"{j} {value}" for j, value in enumerate(row) if value] + ([f"{d} green"] if colour == "green" else [])
-    cells += [f"{d + 1 + j} 1" for j in np.flatnonzero(data.Y[i])]
-    return "{" + ", ".join(cells) + "}"
+        content = {"relation": "small", "attributes": attributes, "data": chosen}
+        (folder / f"small-{part}.arff").write_text(arff.dumps(content))

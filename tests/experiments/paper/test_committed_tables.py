@@ -51,10 +51,9 @@ def test_table_2(method, monkeypatch):
     monkeypatch.delenv("SETLOSS_DATA", raising=False)
     cells, text = committed("table2")
     folds = int(re.search(r"over (\d+) folds", text)[1])
-    settings = Settings()
-    (problem,) = tracks.paper_like(settings)
+    (problem,) = tracks.paper_like(Settings())
     assert problem.shape in text
-    usual = tracks.protocol_for(settings)
+    usual = tracks.protocol_for(Settings())
     found = protocol.run_protocol(problem, [method], tracks.CURVES, replace(usual, outer_used=1))
     for k, curve in enumerate(tracks.CURVES):
         label = METHODS[method].label

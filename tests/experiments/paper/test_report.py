@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import kernels
 from experiments.document import Document, Estimate, Figure, ResultTable
 from experiments.drawing import panels
 from experiments.paper import artefact
@@ -15,19 +16,13 @@ from helpers.page_tables import bears_out, differences, estimates, main, with_ta
 ROOT = Path(__file__).parents[3]
 
 
-def draw():
-    figure, (axes,) = panels(1, (2, 1.5))
-    axes.plot([0, 1])
-    return figure
-
-
 def table(mean=0.25, error=0.01, best=frozenset({(0, 1)})):
     rows = (("B_D", Estimate(mean, error, 4), None, 3), ("S", Estimate(0.5, None, 1, 2), "x", 0.123456))
     return ResultTable("title", ("method", "ours", "head", "n"), rows, "a note", best)
 
 
 def document(name="table1"):
-    figures = (Figure(f"{name}_part", "a caption", draw),)
+    figures = (Figure(f"{name}_part", "a caption", lambda: panels(1, (2, 1.5))[0]),)
     return Document(name, "Table 1. A title", (table(),), figures, {"losses": {}})
 
 
@@ -40,17 +35,13 @@ def written(tmp_path):
 def test_an_artefact_leaves_files_that_can_be_read_back(written):
     assert {path.name for path in written.iterdir()} == {"table1.json", "table1.md", "table1_part.png"}
     text = (written / "table1.md").read_text()
-    assert text.startswith("# Table 1. A title\n")
     assert "![a caption](table1_part.png)" in text
     assert "| B_D | **0.250 ± 0.010** |  | 3 |" in text
     assert "| S | 0.50 | x | 0.1235 |" in text
     artefact.write(document("figure1"), Settings(), 0.0, written)
-    (written / "other.json").write_text("{}")
     entries = artefact.read(written)
     assert list(entries) == ["figure1", "table1"]
     assert artefact.tables(entries["table1"]) == (table(),)
-    assert entries["table1"]["settings"]["seed"] == 7
-    assert entries["table1"]["versions"]["setloss"]
 
 
 def test_the_report_has_claims_and_all_artefacts_with_their_commands(written):
@@ -78,18 +69,15 @@ def page(written):
 
 
 def test_marked_tables_are_replaced_and_nothing_else(written, page):
+    assert main([str(written), str(page), "--check"]) == 1
     assert main([str(written), str(page)]) == 0
-    text = page.read_text()
-    assert text == MARKED.replace("old | table\n", table().markdown())
+    assert page.read_text() == MARKED.replace("old | table\n", table().markdown())
     assert main([str(written), str(page), "--check"]) == 0
     (page.parent / "results" / "table1.json").write_text("{}")
     assert main([str(written), str(page)]) == 2
-    assert page.read_text() == text
 
 
-def test_a_page_is_checked_against_its_tables_and_against_the_last_run(written, page, capsys):
-    assert main([str(written), str(page), "--check"]) == 1
-    assert "run make readme" in capsys.readouterr().err
+def test_a_page_is_checked_against_the_last_run(written, page):
     entries = artefact.read(written)
     shown = with_tables(MARKED, page.parent / "results")
     assert list(differences(shown, entries)) == []
@@ -101,7 +89,6 @@ def test_a_page_is_checked_against_its_tables_and_against_the_last_run(written, 
 
 
 def test_runs_with_other_kernels_are_merged_to_what_all_of_them_bear_out():
-    kernels = pytest.importorskip("benchmarks.kernels", reason="the benchmarks are not beside the tests")
     runs = [table(0.2506, 0.01), table(0.2509, 0.02, frozenset())]  # as far from .2505 as from each other
     found = kernels.merged(runs)
     assert found.rows[0] == ("B_D", "0.250–0.251 ± 0.020", None, 3)
@@ -110,13 +97,12 @@ def test_runs_with_other_kernels_are_merged_to_what_all_of_them_bear_out():
     assert found.rows[1] == table().rows[1]
     for run in runs:
         assert bears_out(str(run.rows[0][1]), found.rows[0][1])
-    assert not bears_out("0.252 ± 0.010", found.rows[0][1])
-    assert not bears_out("0.251 ± 0.021", found.rows[0][1])
-    assert not bears_out("0.249 ± 0.010", found.rows[0][1])
+    for wrong in ("0.252 ± 0.010", "0.251 ± 0.021", "0.249 ± 0.010"):
+        assert not bears_out(wrong, found.rows[0][1])
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", *(f"docs/{p}.md" for p in ("evidence", "reproducing", "pytorch-evidence"))]
+    "page", ["README.md", *(f"docs/{p}.md" for p in ("evidence", "reproducing", "pytorch-evidence", "training"))]
 )
 def test_pages_have_the_tables_that_are_kept_with_them(page):
     text = (ROOT / page).read_text(encoding="utf-8")

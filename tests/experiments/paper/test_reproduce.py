@@ -8,7 +8,6 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.paper import artefact
-from experiments.paper.artefact import ARTEFACTS
 from helpers.experiment_commands import complaint, run
 
 
@@ -16,9 +15,8 @@ def test_figures_tables_and_report_are_written(tmp_path):
     out = tmp_path / "new" / "results"
     result = run("reproduce", "--only", "figure3", "--out", out)
     run("reproduce", "--only", "figure1", "--out", out)
-    assert {path.name for path in out.iterdir()} == {
-        "figure1.json", "figure1.md", "figure1.png", "figure3.json", "figure3.md", "figure3.png", "report.md",
-    }  # fmt: skip
+    files = {f"{figure}.{ending}" for figure in ("figure1", "figure3") for ending in ("json", "md", "png")}
+    assert {path.name for path in out.iterdir()} == files | {"report.md"}
     assert "does not hold" in result.stdout
     text = (out / "report.md").read_text()  # about all that the folder holds
     assert "## Figure 1. Dice is neither" in text
@@ -28,22 +26,11 @@ def test_figures_tables_and_report_are_written(tmp_path):
 
 
 def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch):
-    def refuse(name):
-        raise AssertionError(f"{name} was begun")
-
-    monkeypatch.setattr(artefact, "maker", refuse)
-    words = complaint("reproduce", "--only", "figure1,table9", "--out", tmp_path)
-    assert "there is no artefact 'table9'" in words
-    assert all(name in words for name in ARTEFACTS)
+    monkeypatch.setattr(artefact, "maker", lambda name: pytest.fail(f"{name} was begun"))
+    assert "there is no artefact 'table9'" in complaint("reproduce", "--only", "figure1,table9", "--out", tmp_path)
     assert "there is no folder" in complaint("reproduce", "--out", tmp_path, "--data", tmp_path / "nowhere")
-    assert "--seed" in complaint("reproduce", "--out", tmp_path, "--seed", -1)
-
-
-@pytest.mark.parametrize("content", ["{", "{}", "[]"])
-def test_a_broken_result_in_the_folder_is_a_sentence(tmp_path, content):
-    (tmp_path / "figure3.json").write_text(content)
+    (tmp_path / "figure3.json").write_text("{}")
     assert "figure3.json is not what" in complaint("reproduce", "--only", "figure1", "--out", tmp_path)
-    assert not (tmp_path / "figure1.json").exists()
 
 
 def test_ctrl_c_keeps_what_was_made(tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """The toy problem: Table 1 and Figure 2 at tiny sizes, and what their numbers mean."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,12 +29,6 @@ def test_the_search_takes_the_setting_nearest_to_the_paper_s_row():
     assert wrong[FAMILY[0]] > wrong[FAMILY[1]]
 
 
-def test_the_chosen_c_is_one_of_the_grid_and_tests_have_no_say():
-    trials = [toy.trial("hinge", FAMILY[0], True, replace(TINY, test=test), 0, 1, 1, 0) for test in (20, 60)]
-    assert trials[0].C in TINY_FITS.Cs
-    assert trials[0].C == trials[1].C
-
-
 @pytest.fixture(scope="module")
 def document():
     return toy.compare(Settings(), TINY, ROWS)
@@ -46,7 +39,6 @@ def test_table_1_has_the_paper_s_numbers_beside_ours(document):
     assert table.rows[0][::2] == ("B_D", "0.1121 ± 0.0040", "0.6027 ± 0.0125")
     assert table.rows[1][2::2] == ("0.1497 ± 0.0046", "0.5370 ± 0.0114")
     assert table.rows[4][2] is None
-    assert [len(one.rows) for one in document.tables] == [len(ROWS)] * 2 + [4] * 2
 
 
 def test_table_1_cells_are_means_of_the_numbers(document):
@@ -60,7 +52,6 @@ def test_table_1_cells_are_means_of_the_numbers(document):
 
 
 def test_figure_2_shows_both_variants_with_three_lines_each():
-    found = toy.make_figure2(Settings(), TINY)
-    drawn = found.figures[0].draw().axes
+    drawn = toy.make_figure2(Settings(), TINY).figures[0].draw().axes
     assert [panel.get_title() for panel in drawn] == ["homogeneous bags", "mixed bags"]
     assert all(len(panel.lines) == len(toy.LINES) for panel in drawn)
