@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from helpers.reference import masks
 from setloss import Dice, Hamming, Jaccard, SetFunction, decompose
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, Cut, Hinge, LovaszHinge, MarginRescaling, SlackRescaling, Surrogate
 from setloss.setfunctions.counts import AxisCurve, Table
-from setloss.setfunctions.set_function import all_masks
 from setloss.testing import (
     LawViolationError,
     check_convex,
@@ -177,7 +177,7 @@ def test_a_slope_that_is_off_is_found(factor):
     with found("where the surrogate is"):
         check_cut(wrong, np.full(5, 0.1))
     with found("exceeds the surrogate"):
-        check_cut(wrong, np.zeros(5), 0.01 * np.where(all_masks(5), 1, -1))
+        check_cut(wrong, np.zeros(5), 0.01 * np.where(masks(5), 1, -1))
     with found("exceeds the surrogate"):
         check_cut(wrong, np.zeros(5))
 

@@ -17,7 +17,7 @@ from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE
 from setloss.losses import Loss
 from setloss.operators.cut import Surrogate
 from setloss.setfunctions.properties import LAWS
-from setloss.setfunctions.set_function import SetFunction, all_masks
+from setloss.setfunctions.set_function import SetFunction
 from setloss.typing import Array
 
 MAX_ELEMENTS = 12
@@ -186,9 +186,10 @@ def check_upper_bound(
 
 
 def _masks(p: int) -> NDArray[np.bool_]:
+    """All 2^p subsets as boolean rows, in the C order of a ``(2,) * p`` array."""
     if p > MAX_ELEMENTS:
         raise ValueError(f"the law checkers enumerate subsets and take p <= {MAX_ELEMENTS}; got p = {p}")
-    return all_masks(p)
+    return (np.arange(2**p)[:, None] >> np.arange(p - 1, -1, -1)) & 1 > 0
 
 
 def _points(p: int, samples: int) -> Array:

@@ -37,7 +37,7 @@ def infeasibility(
     Without f it is l - g, which has the rounding errors of l and g.
     """
     sizes = np.maximum(np.abs(loss), np.abs(supermodular))
-    laws = (curvature(supermodular, -1.0), descent(supermodular), negativity(supermodular))
+    laws = (curvature(supermodular, -1), descent(supermodular), negativity(supermodular))
     families = [replace(family, sizes=sizes) for law in laws for family in law]
     families += _bends_of_rest(loss, supermodular, submodular)
     broken = [family.violation(rtol) for family in families]

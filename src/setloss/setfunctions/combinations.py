@@ -27,7 +27,7 @@ class Linear(CountFunction):
         return tuple(self.unit * cost for cost in self.costs)
 
     @property
-    def laws(self) -> Mapping[str, bool]:
+    def laws(self) -> Mapping[str, bool]:  # type: ignore[override]
         known = ("submodular", "supermodular", "modular", "increasing", "non-negative")
         return dict.fromkeys(known + ("symmetric",) * (len(set(self.costs)) == 1), True)
 
@@ -50,7 +50,7 @@ class Sum(CountFunction):
     terms: tuple[tuple[float, CountFunction], ...] = ()
 
     @property
-    def by_calls(self) -> bool:
+    def by_calls(self) -> bool:  # type: ignore[override]
         return any(term.by_calls for _, term in self.terms)
 
     def __call__(self, *counts: Any) -> Array:
@@ -62,7 +62,7 @@ class Sum(CountFunction):
         return sum((weight * term.step(axis, *counts) for weight, term in self.terms), start=np.zeros(shape))
 
     @property
-    def laws(self) -> Mapping[str, bool]:
+    def laws(self) -> Mapping[str, bool]:  # type: ignore[override]
         """A law is inherited if it holds for every term of positive weight and mirrored for the others."""
         return {
             law: True

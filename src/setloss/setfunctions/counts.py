@@ -5,7 +5,7 @@ With V partitioned into groups ``V_1, ..., V_k`` of sizes ``n_1, ..., n_k``, a `
     l(A) = c(|A n V_1|, ..., |A n V_k|).
 
 Its kinds differ in how they are stored, never in what they mean: `Table` (every cell), `AxisCurve` (one group
-only), `Formula` and `Oracle` (a callable); those made of others in `setloss.setfunctions.combinations`; and, in
+only), `Formula` (a callable); those made of others in `setloss.setfunctions.combinations`; and, in
 `setloss.setfunctions.tversky`, the closed forms of the Dice family, which never need a table.
 """
 
@@ -19,7 +19,6 @@ from math import log10, prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setloss.typing import Array, Shape
 
@@ -69,6 +68,12 @@ class CountFunction(ABC):
     concave_in_last = False
     """Whether c is proved concave and increasing in the last count, whatever the other counts are."""
 
+    laws: Mapping[str, Any] = {}
+    """Properties proved on paper for this kind; the verdicts trust them where no table fits."""
+
+    by_calls = False
+    """Whether values come from a user's callable of sets only, so that no law can be checked."""
+
     @abstractmethod
     def __call__(self, *counts: Any) -> Array:
         """Value at the given counts, one array per group, broadcast together."""
@@ -91,16 +96,6 @@ class CountFunction(ABC):
     @property
     def cells(self) -> int:
         return prod(self.shape)
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        """Properties proved on paper for this kind; the verdicts trust them where no table fits."""
-        return {}
-
-    @property
-    def by_calls(self) -> bool:
-        """Whether values come from a user's callable only, so that no law can be checked."""
-        return False
 
     def split(self) -> Split | None:
         """The decomposition D in closed form, where one is proved."""
@@ -135,7 +130,7 @@ class Table(CountFunction):
     """Every cell stored, and the laws that are proved of it."""
 
     values: Array
-    proved: Mapping[str, bool] = field(default_factory=dict)
+    laws: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.values.flags.writeable = False
@@ -143,10 +138,6 @@ class Table(CountFunction):
     @property
     def sizes(self) -> Shape:  # type: ignore[override]
         return tuple(n - 1 for n in self.values.shape)
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return self.proved
 
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(self.values[tuple(np.asarray(count) for count in counts)])
@@ -181,11 +172,7 @@ class AxisCurve(CountCurve):
     axis: int
     values: Array
     steps: Array
-    proved: Mapping[str, bool] = field(default_factory=dict)
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return self.proved
+    laws: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_steps(cls, sizes: Shape, axis: int, steps: Array, *laws: str) -> AxisCurve:
@@ -200,20 +187,7 @@ class Formula(CountFunction):
 
     sizes: Shape
     formula: Callable[..., Any]
+    by_calls: bool = False
 
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(self.formula(*counts), dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Oracle(CountFunction):
-    """A callable on boolean masks ``(n, p)``; every element is a group of its own."""
-
-    sizes: Shape
-    evaluate: Callable[[NDArray[np.bool_]], Array]
-    by_calls = True
-
-    def __call__(self, *counts: Any) -> Array:
-        columns = np.broadcast_arrays(*counts)
-        masks = np.stack([column.ravel() for column in columns], axis=-1).astype(bool)
-        return self.evaluate(masks).reshape(columns[0].shape)

@@ -147,10 +147,11 @@ def largest_below(table: Array) -> Array:
     return largest
 
 
-def curvature(table: Array, sign: float) -> Iterator[Inequalities]:
+def curvature(table: Array, *signs: int) -> Iterator[Inequalities]:
     """``sign * (l(A + i + j) - l(A + i) - l(A + j) + l(A)) <= 0``: submodular for 1, supermodular for -1."""
-    for b, c in axis_pairs(table.shape):
-        yield Inequalities(table, sign * second_difference(table, b, c), (b, c))
+    for sign in signs:
+        for b, c in axis_pairs(table.shape):
+            yield Inequalities(table, sign * second_difference(table, b, c), (b, c))
 
 
 def asymmetry(table: Array) -> Iterator[Inequalities]:

@@ -9,12 +9,11 @@ counts; if neither decides, it raises `TableTooLargeError`.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
-from setloss.setfunctions.counts import MAX_CELLS, Table, TableTooLargeError
+from setloss.setfunctions.counts import MAX_CELLS, Table, TableTooLargeError, cells_in_words
 from setloss.setfunctions.differences import (
     RELATIVE_TOLERANCE,
     Inequalities,
@@ -25,7 +24,7 @@ from setloss.setfunctions.differences import (
     raised,
 )
 from setloss.setfunctions.set_function import SetFunction, elements_of
-from setloss.typing import Array
+from setloss.typing import Array, Shape
 
 CORNER = 64
 """Side of the blocks of smallest and largest counts that are searched when the whole table is too large."""
@@ -82,7 +81,7 @@ def is_submodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Ve
     >>> bool(verdict), str(verdict.witness)
     (False, 'adding 2 to {0} gains 0.5, to {0, 1} gains 1.5')
     """
-    return _judge("submodular", function, rtol)
+    return _judge("submodular", function, rtol, lambda table: curvature(table, 1), _curvature_witness)
 
 
 def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -93,7 +92,7 @@ def is_supermodular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> 
     >>> bool(is_supermodular(SetFunction.symmetric([0, 1, 3])))
     True
     """
-    return _judge("supermodular", function, rtol)
+    return _judge("supermodular", function, rtol, lambda table: curvature(table, -1), _curvature_witness)
 
 
 def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -104,7 +103,7 @@ def is_modular(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdi
     >>> bool(is_modular(SetFunction.symmetric([0, 1, 2])))
     True
     """
-    return _judge("modular", function, rtol)
+    return _judge("modular", function, rtol, lambda table: curvature(table, 1, -1), _curvature_witness)
 
 
 def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -115,7 +114,7 @@ def is_symmetric(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Ver
     >>> bool(is_symmetric(SetFunction.from_table([[0, 1], [2, 3]])))
     False
     """
-    return _judge("symmetric", function, rtol)
+    return _judge("symmetric", function, rtol, asymmetry, _asymmetry_witness)
 
 
 def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -126,7 +125,7 @@ def is_increasing(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Ve
     >>> bool(is_increasing(SetFunction.symmetric([0, 2, 1])))
     False
     """
-    return _judge("increasing", function, rtol)
+    return _judge("increasing", function, rtol, descent, _descent_witness)
 
 
 def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> Verdict:
@@ -137,7 +136,7 @@ def is_nonnegative(function: SetFunction, rtol: float = RELATIVE_TOLERANCE) -> V
     >>> bool(is_nonnegative(SetFunction.symmetric([0, 2, 1])))
     True
     """
-    return _judge("non-negative", function, rtol)
+    return _judge("non-negative", function, rtol, negativity, _negativity_witness)
 
 
 LAWS: dict[str, Callable[..., Verdict]] = {
@@ -188,38 +187,54 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     return SetFunction(Table(np.maximum(table, 0.0)), function.partition)
 
 
-def _judge(law: str, function: SetFunction, rtol: float) -> Verdict:
+class _Worst(NamedTuple):
+    """The inequality that is broken by most or, where none is, the one that is nearest to it."""
+
+    is_broken: bool = False
+    excess: float = 0.0
+    tolerance: float = 0.0
+    cell: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()
+
+
+def _judge(
+    law: str,
+    function: SetFunction,
+    rtol: float,
+    inequalities: Callable[[Array], Iterator[Inequalities]],
+    witness: Callable[..., Witness],
+) -> Verdict:
     """The verdict from a proof, from the whole table, or from the two corners of a table that is too large."""
     if not np.isfinite(rtol) or rtol < 0:
         raise ValueError(f"rtol must be a non-negative number; got {rtol}")
     if function.counts.laws.get(law):
         return Verdict(law, True, 0.0, 0.0, None, proved=True)
+    for base, table in _blocks(function):
+        worst = max((_worst(one, rtol) for one in inequalities(table)), default=_Worst(), key=lambda one: one[:2])
+        if worst.is_broken:
+            cell = tuple(a + b for a, b in zip(worst.cell, base, strict=True))
+            return Verdict(law, False, worst.excess, worst.tolerance, witness(function, cell, *worst.axes))
+    if function.counts.cells > MAX_CELLS:
+        raise TableTooLargeError(
+            f"whether this set function over {function.p} elements is {law} cannot be read off a closed form, and "
+            f"its table of {cells_in_words(function.counts.cells)} cells is too large; check a smaller set like it"
+        )
+    return Verdict(law, True, worst.excess, worst.tolerance, None)
+
+
+def _blocks(function: SetFunction) -> Iterator[tuple[Shape, Array]]:
+    """The whole table; if it is too large, the smallest and largest counts, where a law usually fails first."""
+    shape, origin = function.counts.shape, (0,) * len(function.sizes)
     if function.counts.cells <= MAX_CELLS:
-        return _judge_block(law, function, rtol, function.table, (0,) * len(function.sizes))
-    for base, table in _corners(function):
-        verdict = _judge_block(law, function, rtol, table, base)
-        if not verdict:
-            return verdict
-    raise TableTooLargeError(
-        f"whether this set function over {function.p} elements is {law} cannot be read off a closed form "
-        f"and its table of {function.counts.cells:.3g} cells is too large. Check a smaller set of the "
-        "same kind."
-    )
+        yield origin, function.table
+        return
+    side = min(CORNER, int(MAX_CELLS ** (1 / len(shape))))
+    block = tuple(min(n, side) for n in shape)
+    for base in (origin, tuple(n - s for n, s in zip(shape, block, strict=True))):
+        yield base, function.counts.block(block, base)
 
 
-def _judge_block(law: str, function: SetFunction, rtol: float, table: Array, base: tuple[int, ...]) -> Verdict:
-    """The verdict on the inequalities of a table; `base` is the cell of `function` that it starts with."""
-    families, explain = _INEQUALITIES[law]
-    worst = max((_worst(family, rtol) for family in families(table)), default=None, key=lambda one: one[:2])
-    if worst is None:
-        return Verdict(law, True, 0.0, 0.0, None)
-    broken, excess, tolerance, cell, axes = worst
-    where = tuple(a + b for a, b in zip(cell, base, strict=True))
-    return Verdict(law, not broken, excess, tolerance, explain(function, where, *axes) if broken else None)
-
-
-def _worst(family: Inequalities, rtol: float) -> tuple[bool, float, float, tuple[int, ...], tuple[int, ...]]:
-    """Whether one is broken; the largest excess of those, or of all; what it may be; the cell; the axes."""
+def _worst(family: Inequalities, rtol: float) -> _Worst:
     excess = family.excess
     cells = np.nonzero(excess > 0)
     broken = excess[cells] > family.tolerances(cells, rtol)
@@ -229,19 +244,7 @@ def _worst(family: Inequalities, rtol: float) -> tuple[bool, float, float, tuple
     else:
         at = tuple(int(a) for a in np.unravel_index(int(np.argmax(excess)), excess.shape))
     tolerance = family.tolerances(tuple(np.array([a]) for a in at), rtol)
-    return bool(np.any(broken)), float(excess[at]) + 0.0, float(tolerance[0]), at, family.axes
-
-
-def _corners(function: SetFunction) -> Iterator[tuple[tuple[int, ...], Array]]:
-    """The blocks of smallest and of largest counts, where a law that fails usually fails first."""
-    k = len(function.sizes)
-    side = min(CORNER, int(MAX_CELLS ** (1 / k)))
-    if side < 3:
-        raise TableTooLargeError(f"no table fits a function over {function.p} elements in {k} groups")
-    shape = tuple(min(n, side) for n in function.counts.shape)
-    top = tuple(n - s for n, s in zip(function.counts.shape, shape, strict=True))
-    for base in ((0,) * k, top):
-        yield base, function.counts.block(shape, base)
+    return _Worst(bool(np.any(broken)), float(excess[at]) + 0.0, float(tolerance[0]), at, family.axes)
 
 
 def _set(elements: tuple[int, ...]) -> str:
@@ -291,14 +294,3 @@ def _descent_witness(function: SetFunction, cell: tuple[int, ...], b: int) -> Wi
 def _negativity_witness(function: SetFunction, cell: tuple[int, ...]) -> Witness:
     A = elements_of(function, cell)
     return Witness(A, None, None, f"the value of {_set(A)} is {_value(function, cell):.6g}")
-
-
-_INEQUALITIES: dict[str, tuple[Callable[[Array], Iterator[Inequalities]], Callable[..., Witness]]] = {
-    "submodular": (partial(curvature, sign=1.0), _curvature_witness),
-    "supermodular": (partial(curvature, sign=-1.0), _curvature_witness),
-    "modular": (lambda table: chain(curvature(table, 1.0), curvature(table, -1.0)), _curvature_witness),
-    "symmetric": (asymmetry, _asymmetry_witness),
-    "increasing": (descent, _descent_witness),
-    "non-negative": (negativity, _negativity_witness),
-}
-"""The inequalities of each law, and the words for a cell where it fails, given the axes of the inequality."""

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number, refuse_masked
 from setloss.setfunctions.combinations import added, scaled
-from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Oracle, Table
+from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Table
 from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 
@@ -111,7 +111,7 @@ class SetFunction:
                 f"p = {p}. Describe the function by counts (from_table), or use SetFunction.oracle and name "
                 "a heuristic for its maximisation."
             )
-        return cls.from_values(_called(function, all_masks(p)))
+        return cls.from_values(cls.oracle(function, p).table)
 
     @classmethod
     def oracle(cls, function: Callable[[frozenset[int]], Any], p: int) -> SetFunction:
@@ -119,7 +119,7 @@ class SetFunction:
 
         `along` works; verdicts, D and exact maximisation need a table and say so beyond their limits.
         """
-        return cls(Oracle((1,) * p, partial(_called, function)), np.arange(p))
+        return cls(Formula((1,) * p, partial(_called, function), by_calls=True), np.arange(p))
 
     # ---------------------------------------------------------------- values
 
@@ -208,7 +208,7 @@ class SetFunction:
             raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
         if np.array_equal(self.partition, other.partition) and self.sizes == other.sizes:
             return self, other
-        pairs = self.partition * (len(other.sizes) or 1) + other.partition
+        pairs = self.partition * len(other.sizes) + other.partition
         common = np.unique(pairs, return_inverse=True)[1]
         return self.refine(common), other.refine(common)
 
@@ -249,17 +249,11 @@ class SetFunction:
     def __repr__(self) -> str:
         kind = {1: "symmetric", 2: f"two groups {self.sizes}"}.get(len(self.sizes))
         if kind is None or self.p == 1:
-            kind = "general" if max(self.sizes, default=0) <= 1 else f"groups {self.sizes}"
+            kind = "general" if max(self.sizes) <= 1 else f"groups {self.sizes}"
         values = f"{type(self.counts).__name__}, no table"
-        if self.counts.cells <= MAX_CELLS and not isinstance(self.counts, Oracle):
+        if self.counts.cells <= MAX_CELLS and not self.counts.by_calls:
             values = np.array2string(self.table.ravel(), precision=4, threshold=8, edgeitems=4)
         return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
-
-
-def all_masks(p: int) -> NDArray[np.bool_]:
-    """All 2^p subsets as boolean rows, in the C order of a ``(2,) * p`` array."""
-    index = np.arange(2**p)[:, None]
-    return ((index >> np.arange(p - 1, -1, -1)) & 1).astype(bool)
 
 
 def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_]:
@@ -276,10 +270,12 @@ def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_
     return array.astype(bool, copy=False)
 
 
-def _called(function: Callable[[frozenset[int]], Any], masks: NDArray[np.bool_]) -> Array:
-    """The values of a user's callable on the sets of boolean rows."""
-    sets = (frozenset(np.flatnonzero(mask).tolist()) for mask in masks)
-    return _real_array([function(A) for A in sets], "the function's values")
+def _called(function: Callable[[frozenset[int]], Any], *counts: Any) -> Array:
+    """The values of a user's callable, where every element is a group of its own and its count is 0 or 1."""
+    columns = np.broadcast_arrays(*counts)
+    masks = np.stack([column.ravel() for column in columns], axis=-1)
+    values = [function(frozenset(np.flatnonzero(mask).tolist())) for mask in masks]
+    return _real_array(values, "the function's values").reshape(columns[0].shape)
 
 
 def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
@@ -302,11 +298,9 @@ def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
 
 def _partition_array(partition: ArrayLike) -> NDArray[np.intp]:
     array = np.asarray(partition)
-    if array.size == 0:
-        return np.zeros(0, dtype=np.intp)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or array.min() < 0:
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or np.any(array < 0):
         raise ValueError("a partition is a 1-D array of non-negative integers, the group of every element")
-    if array.max() > MAX_CELLS:
+    if np.any(array > MAX_CELLS):
         raise ValueError(
             f"the groups of a partition are numbered from 0 without large gaps; there is a group {array.max()}"
         )
@@ -315,7 +309,7 @@ def _partition_array(partition: ArrayLike) -> NDArray[np.intp]:
 
 def _permutation(order: ArrayLike, p: int) -> NDArray[np.intp]:
     array = np.asarray(order)
-    valid = array.shape == (p,) and (p == 0 or np.issubdtype(array.dtype, np.integer))
+    valid = array.shape == (p,) and np.issubdtype(array.dtype, np.integer)
     if not valid or array.min() < 0 or array.max() >= p or np.bincount(array, minlength=p).max() > 1:
         raise ValueError(f"the order must be a permutation of 0..{p - 1}")
     return array.astype(np.intp)

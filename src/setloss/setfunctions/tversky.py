@@ -105,7 +105,7 @@ class TverskyCounts(CountFunction):
         return (self.positives, self.negatives)
 
     @property
-    def laws(self) -> Mapping[str, bool]:
+    def laws(self) -> Mapping[str, bool]:  # type: ignore[override]
         if self.b == 0 and self.undefined:
             return {"non-negative": True}
         known = {"increasing": True, "non-negative": True}
@@ -115,16 +115,13 @@ class TverskyCounts(CountFunction):
         n, q = (np.asarray(count, dtype=np.float64) for count in counts)
         return defined_loss(n, q, self.positives, self.a, self.b, self.undefined)
 
-    def _denominator(self, n: Any, q: Any) -> Any:
-        return denominator(n, q, self.positives, self.a, self.b)
-
     def step(self, axis: int, *counts: Any) -> Array:
         n, q = (np.asarray(count, dtype=np.float64) for count in counts)
         rule = (false_negative_step, false_positive_step)[axis]
         with np.errstate(invalid="ignore", divide="ignore"):
             steps = rule(n, q, self.positives, self.a, self.b)
-        ends = self._denominator(n, q), self._denominator(n + (axis == 0), q + (axis == 1))
-        defined = np.minimum(*ends) > 0
+        ends = ((n, q), (n + (axis == 0), q + (axis == 1)))
+        defined = np.min([denominator(*end, self.positives, self.a, self.b) for end in ends], axis=0) > 0
         return steps if np.all(defined) else np.where(defined, steps, super().step(axis, n, q))
 
     def split(self) -> Split | None:
@@ -142,14 +139,11 @@ class TverskySupermodular(CountCurve):
 
     loss: TverskyCounts
     axis = 0
+    laws = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
 
     @property
     def sizes(self) -> Shape:  # type: ignore[override]
         return self.loss.sizes
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return {"supermodular": True, "increasing": True, "non-negative": True}
 
     @cached_property
     def values(self) -> Array:  # type: ignore[override]
@@ -181,7 +175,7 @@ class TverskySubmodular(CountFunction):
         return TverskySupermodular(self.loss)
 
     @cached_property
-    def laws(self) -> Mapping[str, Any]:
+    def laws(self) -> Mapping[str, Any]:  # type: ignore[override]
         # The steps of a submodular function are smallest at the top, where all other elements are in.
         m, q = some(self.loss.positives), self.loss.negatives
         last_miss: Any = submodular_false_negative_step(m - 1, q, m, self.loss.a, self.loss.b)
@@ -211,6 +205,7 @@ class TverskyClosure(CountFunction):
     """
 
     base: TverskySubmodular
+    laws = dict.fromkeys(("submodular", "increasing", "non-negative"), True)
 
     @property
     def sizes(self) -> Shape:  # type: ignore[override]
@@ -222,10 +217,6 @@ class TverskyClosure(CountFunction):
         m, b = some(self.base.loss.positives), self.base.loss.b
         with np.errstate(divide="ignore"):
             return m * b / (m - (1 - b)) / (self.base.laws["increasing"] ^ True)
-
-    @property
-    def laws(self) -> Mapping[str, bool]:
-        return {"submodular": True, "increasing": True, "non-negative": True}
 
     def __call__(self, *counts: Any) -> Array:
         return np.asarray(np.minimum(self.base(*counts), self.cap))
