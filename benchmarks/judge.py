@@ -92,8 +92,9 @@ def judge_decomposition(rng: Generator) -> float:
 def judge_wide(rng: Generator) -> float:
     """Tables over counts inside and outside of the range of D, against the simplex method in fractions.
 
-    Inside: the laws, the least sum, whether it is unique, then every cell, else the least sum of squares. Outside:
-    the refusal, unless g is 0 or there is one group, which may be answered, and rightly.
+    Inside: the laws, the least sum, whether it is unique, then every cell, else the least sum of squares, up to the
+    rounding of the values of the table to floats. Outside: the refusal, unless g is 0 or there is one group, which may
+    be answered, and rightly.
     """
     limit = lower_bound.MAX_RANGE
     shape = [(2, 2), (2, 2, 2), (5,), (3, 2), (4, 3), (3, 3), (2, 2, 3), (2, 2, 2, 2), (4, 4)][rng.integers(9)]
@@ -134,7 +135,8 @@ def judge_wide(rng: Generator) -> float:
     else:  # g is the projection of 0 onto the optima
         pull = [w * x for w, x in zip(weights, chosen, strict=True)]
         squares = sum(w * x for w, x in zip(pull, chosen, strict=True))
-        wrong.append(float((squares - program.least(pull)) / squares) - 1e-12)
+        excess = float(squares - program.least(pull)) - 2 * noise * float(sum(pull))
+        wrong.append(excess / float(squares) - 1e-12)
     return max(0.0, *map(float, wrong))
 
 
