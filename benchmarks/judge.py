@@ -93,8 +93,8 @@ def judge_wide(rng: Generator) -> float:
     """Tables over counts inside and outside of the range of D, against the simplex method in fractions.
 
     Inside: the laws, the least sum, whether it is unique, then every cell, else the least sum of squares, up to the
-    rounding of the values of the table to floats. Outside: the refusal, unless g is 0 or there is one group, which may
-    be answered, and rightly.
+    rounding of the values of the table to floats. Outside: the refusal, unless g is 0 or there is one group, which
+    may be answered, and rightly.
     """
     limit = lower_bound.MAX_RANGE
     shape = [(2, 2), (2, 2, 2), (5,), (3, 2), (4, 3), (3, 3), (2, 2, 3), (2, 2, 2, 2), (4, 4)][rng.integers(9)]

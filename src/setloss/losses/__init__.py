@@ -12,8 +12,17 @@ F-beta then read 0/0; their `zero_division` is the *score* there, 1 by default, 
 
 from typing import Any
 
-from setloss.losses.counts_of_errors import Dice, FBeta, Hamming, Jaccard, Tversky, TverskyFamily, loss_of
-from setloss.losses.curves import PAPER_CURVES, CostCurve, checked_knots
+from setloss.losses.counts_of_errors import (
+    PAPER_CURVES,
+    CostCurve,
+    Dice,
+    FBeta,
+    Hamming,
+    Jaccard,
+    Tversky,
+    TverskyFamily,
+    loss_of,
+)
 from setloss.losses.custom import (
     CallableLoss,
     FixedSetLoss,
@@ -43,7 +52,6 @@ __all__ = [
     "Tversky",
     "TverskyFamily",
     "as_loss",
-    "checked_knots",
     "from_counts",
     "from_metric",
     "from_set_function",

@@ -63,9 +63,16 @@ class FixedSetLoss(Loss):
     function: SetFunction
 
     def _on_sets(self, truth: Flags, wrong: Flags, total: Callable[[Flags], NDArray[np.intp]]) -> Array:
-        for size in np.unique(total(np.ones_like(truth))).tolist():
-            self.on_counts(size, 0)
+        self._check_sizes(total(np.ones_like(truth)))
         return np.asarray(self.function(wrong.reshape(-1, self.function.p)))
+
+    def distinct_counts(self, positives: NDArray[np.intp], negatives: NDArray[np.intp]) -> NDArray[np.intp]:
+        self._check_sizes(positives + negatives)  # also where an operator asks for no value of the loss
+        return super().distinct_counts(positives, negatives)
+
+    def _check_sizes(self, sizes: NDArray[np.intp]) -> None:
+        if np.any(wrong := sizes != self.function.p):
+            raise ValueError(f"this loss is for sets of {self.function.p} elements; got one of {sizes[wrong][0]}")
 
     @property
     def by_size(self) -> bool:
@@ -79,10 +86,7 @@ class FixedSetLoss(Loss):
         return self.on_counts(len(as_labels(y_true, "y_true", ndim=(1,))), 0)
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        if positives + negatives != self.function.p:
-            raise ValueError(
-                f"this loss is for sets of {self.function.p} elements; got one of {positives + negatives}"
-            )
+        self._check_sizes(np.array([positives + negatives]))
         return self.function
 
     def element_partition(self, truth: Flags) -> NDArray[np.intp]:
@@ -100,8 +104,6 @@ def from_counts(function: Callable[[Any, Any, Any, Any], Any]) -> CallableLoss:
     >>> float(alarms([1, 1, 0, 0], [1, 0, 1, 0]))
     0.5
     """
-    if not callable(function):
-        raise TypeError(f"from_counts takes a callable (fn, fp, positives, negatives); got {type(function).__name__}")
     _check_arguments(function, 4, "from_counts takes a callable of (fn, fp, positives, negatives)", "from_metric")
     return CallableLoss(function)
 
@@ -146,14 +148,12 @@ class MetricLoss(CountLoss):
             self._verify(m, r)
         cell = (n, q, m, r)
         if cell not in self._known:
-            truth = np.repeat([1, 0], [m, r])
-            self._known[cell] = self._call(truth, _with_mistakes(truth, n, q))
+            self._known[cell] = self._call(*_example(n, q, m, r))
         return self._known[cell]
 
     def _verify(self, m: int, r: int) -> None:
         """A perfect prediction costs nothing, and neither order nor choice of the wrong elements matters."""
-        truth = np.repeat([1, 0], [m, r])
-        perfect = self._call(truth, truth)
+        perfect = self._call(*_example(0, 0, m, r))
         if perfect != 0:
             score = " It looks like a score: pass lambda y_true, y_pred: 1 - score(y_true, y_pred)." * (perfect == 1)
             raise ValueError(
@@ -164,8 +164,7 @@ class MetricLoss(CountLoss):
         for _ in range(VERIFIED_CELLS):
             n, q = int(generator.integers(m + 1)), int(generator.integers(r + 1))
             first = self._at(n, q, m, r)
-            shuffled = generator.permutation(truth)
-            other = self._call(shuffled, _with_mistakes(shuffled, n, q, generator))
+            other = self._call(*generator.permutation(_example(n, q, m, r), axis=1))
             if abs(first - other) > RELATIVE_TOLERANCE * max(abs(first), abs(other)):
                 raise ValueError(
                     f"this callable is no function of the numbers of mistakes: with {n} false negatives of {m} and "
@@ -174,35 +173,25 @@ class MetricLoss(CountLoss):
                 )
 
     def _call(self, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-        return _number(self.metric(truth, predicted), truth, predicted)
+        """The answer of the callable as a loss, or what is wrong with it."""
+        value: Any = self.metric(truth, predicted)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"a loss maps labels and predictions to a number; this callable returns {type(value).__name__}"
+            ) from None
+        if not (np.isfinite(number) and number >= 0):
+            raise ValueError(
+                f"a loss must be finite and non-negative; for labels {truth.tolist()[:12]} and predictions "
+                f"{predicted.tolist()[:12]} this callable says {number}"
+            )
+        return number
 
 
-def _with_mistakes(
-    truth: NDArray[np.int64], n: int, q: int, generator: np.random.Generator | None = None
-) -> NDArray[np.int64]:
-    """A prediction with n false negatives and q false positives, the first of each or any."""
-    predicted = truth.copy()
-    for label, count in ((1, n), (0, q)):
-        places = np.flatnonzero(truth == label)
-        chosen = places[:count] if generator is None else generator.permutation(places)[:count]
-        predicted[chosen] = 1 - label
-    return predicted
-
-
-def _number(value: Any, truth: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """The answer of a callable as a loss, or what is wrong with it."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"a loss maps labels and predictions to a number; this callable returns {type(value).__name__}"
-        ) from None
-    if not (np.isfinite(number) and number >= 0):
-        raise ValueError(
-            f"a loss must be finite and non-negative; for labels {truth.tolist()[:12]} and predictions "
-            f"{predicted.tolist()[:12]} this callable says {number}"
-        )
-    return number
+def _example(n: int, q: int, m: int, r: int) -> NDArray[np.int64]:
+    """Labels, the m positives first, and a prediction with its first n wrong, and the first q negatives."""
+    return np.array([np.repeat([1, 0], [m, r]), np.repeat([0, 1, 1, 0], [n, m - n, q, r - q])])
 
 
 def from_metric(metric: Metric) -> MetricLoss:
@@ -217,14 +206,14 @@ def from_metric(metric: Metric) -> MetricLoss:
     >>> at_least_one([1, 0, 0], [1, 1, 0])
     1.0
     """
-    if not callable(metric):
-        raise TypeError(f"from_metric takes a callable of (y_true, y_pred); got {type(metric).__name__}")
-    _check_arguments(metric, 2, "a loss takes (y_true, y_pred)", "from_counts")
+    _check_arguments(metric, 2, "a loss is a callable of (y_true, y_pred)", "from_counts")
     return MetricLoss(metric)
 
 
 def _check_arguments(function: Callable[..., Any], number: int, wanted: str, other: str) -> None:
-    """Refuse a callable of another number of arguments, where Python can tell."""
+    """Refuse what cannot be called with so many arguments, where Python can tell."""
+    if not callable(function):
+        raise TypeError(f"{wanted}; got {type(function).__name__}")
     with suppress(ValueError):  # built in, without a signature
         found = signature(function)
         try:
@@ -233,7 +222,5 @@ def _check_arguments(function: Callable[..., Any], number: int, wanted: str, oth
             raise TypeError(f"{wanted}; this one takes {found}. See also setloss.{other}.") from None
 
 
-@lru_cache(maxsize=64)
-def remembered(metric: Metric) -> MetricLoss:
-    """`from_metric`, the same loss for the same callable: it is tabulated once in the life of a process."""
-    return from_metric(metric)
+remembered = lru_cache(maxsize=64)(from_metric)
+"""`from_metric`, the same loss for the same callable: it is tabulated once in the life of a process."""

@@ -151,14 +151,11 @@ class CountLoss(Loss):
     """
 
     by_counts = True
+    trial = 8, 8
 
     @abstractmethod
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
         """The loss; all four are arrays that broadcast together."""
-
-    @property
-    def trial(self) -> tuple[int, int]:
-        return 8, 8
 
     def counts(self, positives: int, negatives: int) -> CountFunction:
         """The loss of an example as a function of (false negatives, false positives)."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from operator import methodcaller
 from typing import Any, Literal
 
 import numpy as np
@@ -69,7 +67,7 @@ class LovaszHinge(FunctionSurrogate):
     def of_closure(cls, function: SetFunction | Family) -> LovaszHinge:
         """The Lovász hinge of the monotone closure f_up(A) = min over B containing A of f(B)."""
         if isinstance(function, Family):
-            return cls(Mapped(function, monotone_closure, methodcaller("closure")))
+            return cls(ClosedFamily(function))
         return cls(monotone_closure(function))
 
     @cached_property
@@ -105,30 +103,21 @@ def Hinge(p: int, *, normalize: bool = False) -> LovaszHinge:
 
 def hinge_like(function: SetFunction | Family) -> LovaszHinge:
     """`Hinge` over the elements of a set function, or of all sets of a family, whatever the values."""
-    if isinstance(function, SetFunction):
-        return Hinge(function.p)
-    if function.by_counts:
-        return LovaszHinge(Hamming(normalize=False))
-    return LovaszHinge(Mapped(function, lambda one: Hinge(one.p).one, methodcaller("closure")))
+    return Hinge(function.p) if isinstance(function, SetFunction) else LovaszHinge(Hamming(normalize=False))
 
 
 @dataclass(frozen=True)
-class Mapped(Family):
-    """The functions of a family, each passed through the same map.
-
-    `each` maps one set function, `closed` the formula of all; both are the same map.
-    """
+class ClosedFamily(Family):
+    """The monotone closures of the functions of a family."""
 
     family: Family
-    each: Callable[[SetFunction], SetFunction]
-    closed: Callable[[CountFunction], CountFunction | None]
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        return self.each(self.family.on_counts(positives, negatives))
+        return monotone_closure(self.family.on_counts(positives, negatives))
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:
-        return self.each(self.family.set_function(y_true))
+        return monotone_closure(self.family.set_function(y_true))
 
     def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
         counts = self.family.closed_counts(positives, negatives)
-        return None if counts is None else self.closed(counts)
+        return counts and counts.closure()
