@@ -1,24 +1,24 @@
 """The paper's definitions by enumeration: surrogates, the optima of D, the convex closure.
 
-A set function is a dictionary {frozenset: value} as in `reference`; nothing here calls the library's operators.
+A set function is a dictionary {frozenset: value} as in `reference`, or the array of its values in the order of
+`reference.subsets`; nothing here calls the library's operators.
 """
 
 from functools import cache
-from itertools import permutations
 
 import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from helpers import reference
-from helpers.reference import Values, ground
+from helpers.reference import Values, ground, masks, subsets
 from helpers.strategies import Drawn, any_functions, lists_of
 from setloss import SetFunction
 
 
 def function_of(values):
     """The same values as a general `SetFunction`."""
-    return SetFunction.from_values([values[A] for A in reference.subsets(len(reference.ground(values)))])
+    return SetFunction.from_values([values[A] for A in subsets(len(ground(values)))])
 
 
 def difference(left, right):
@@ -26,7 +26,7 @@ def difference(left, right):
 
 
 def modular(rates):
-    return {A: float(sum(rates[i] for i in A)) for A in reference.subsets(len(rates))}
+    return {A: float(sum(rates[i] for i in A)) for A in subsets(len(rates))}
 
 
 def plus(left, right):
@@ -34,59 +34,85 @@ def plus(left, right):
 
 
 def singletons(values):
-    return [values[frozenset({i})] for i in range(len(reference.ground(values)))]
+    return [values[frozenset({i})] for i in range(len(ground(values)))]
 
 
-# ---------------------------------------------------------------- Definitions 7 and 8
+# ---------------------------------------------------------------- Definitions 7 and 8: values and slopes of cuts
 
 
-def slack_terms(values: Values, m, c):
-    """{A: l(A) (1 - c sum_{i in A} m_i)}."""
-    return {A: value * (1 - c * sum(m[i] for i in A)) for A, value in values.items()}
+def on_all_sets(values):
+    """The values in the order of `reference.masks`; an array has that order."""
+    return values if isinstance(values, np.ndarray) else np.array([values[A] for A in subsets(len(ground(values)))])
 
 
-def margin_terms(values: Values, m, c):
-    """{A: l(A) - c sum_{i in A} m_i}."""
-    return {A: value - c * sum(m[i] for i in A) for A, value in values.items()}
+def slack_cut(values, m, c=2.0):
+    """max_A l(A) (1 - c sum_{i in A} m_i)."""
+    losses, sets = on_all_sets(values), masks(len(m))
+    terms = losses * (1 - c * (sets @ m))
+    worst = np.argmax(terms)
+    return terms[worst], c * losses[worst] * sets[worst]
+
+
+def margin_cut(values, m, c=2.0):
+    """max_A l(A) - c sum_{i in A} m_i."""
+    sets = masks(len(m))
+    terms = on_all_sets(values) - c * (sets @ m)
+    worst = np.argmax(terms)
+    return terms[worst], c * sets[worst].astype(float)
+
+
+def largest_chain(values, s):
+    """max over all permutations of sum_j s_{pi_j} (f({pi_1..pi_j}) - f({pi_1..pi_{j-1}})), and the weights of s.
+
+    A longest path in the lattice of subsets: the best way to a set comes from one with an element less.
+    """
+    losses, bits = on_all_sets(values), 1 << np.arange(len(s))[::-1]
+    best, last = np.append(0.0, np.full(len(losses) - 1, -np.inf)), np.zeros(len(losses), dtype=int)
+    for A in range(1, len(losses)):
+        for i, bit in enumerate(bits):
+            if A & bit:
+                total = best[A ^ bit] + s[i] * (losses[A] - losses[A ^ bit])
+                if total > best[A]:
+                    best[A], last[A] = total, i
+    gains, A = np.zeros(len(s)), len(losses) - 1
+    while A:
+        i = last[A]
+        gains[i] = losses[A] - losses[A ^ bits[i]]
+        A ^= bits[i]
+    return best[-1], gains
+
+
+def lovasz_cut(values, m, elementwise=None):
+    """L with the positive part of every element, as increasing functions have it, or of the whole maximum."""
+    s = 1 - np.asarray(m)
+    losses = on_all_sets(values)
+    if elementwise is None:
+        cube = losses.reshape((2,) * len(s))
+        elementwise = all(np.diff(cube, axis=i).min() >= -1e-9 for i in range(len(s)))
+    if elementwise:
+        value, gains = largest_chain(losses, np.maximum(s, 0))
+        return value, np.where(s > 0, gains, 0.0)
+    value, gains = largest_chain(losses, s)
+    return (value, gains) if value > 0 else (0.0, np.zeros(len(s)))
 
 
 def slack(values: Values, m, c=2.0):
-    return max(slack_terms(values, m, c).values())
-
-
-def margin(values: Values, m, c=2.0):
-    return max(margin_terms(values, m, c).values())
-
-
-RESCALINGS = {"SlackRescaling": slack, "MarginRescaling": margin}
-
-
-def chain_sum(values: Values, order, s):
-    """sum_j s_{pi_j} (f({pi_1..pi_j}) - f({pi_1..pi_{j-1}})) for one permutation."""
-    total, before = 0.0, frozenset()
-    for i in order:
-        after = before | {i}
-        total += s[i] * (values[after] - values[before])
-        before = after
-    return total
-
-
-def largest_chain_sum(values: Values, s):
-    """The maximum over all permutations: the printed formula before its positive part."""
-    return max(chain_sum(values, order, s) for order in permutations(range(len(ground(values)))))
+    return slack_cut(values, m, c)[0]
 
 
 def lovasz_outer(values: Values, m):
-    return max(0.0, largest_chain_sum(values, [1 - x for x in m]))
+    return lovasz_cut(values, m, elementwise=False)[0]
 
 
 def lovasz_elementwise(values: Values, m):
-    return largest_chain_sum(values, [max(0.0, 1 - x) for x in m])
+    return lovasz_cut(values, m, elementwise=True)[0]
 
 
-def lovasz_hinge(values, margins):
-    increasing = reference.increasing_excess(values) <= 1e-9
-    return (lovasz_elementwise if increasing else lovasz_outer)(values, margins)
+def lovasz_hinge(values: Values, m):
+    return lovasz_cut(values, m)[0]
+
+
+# ---------------------------------------------------------------- the convex closure
 
 
 def convex_closure(values, u):
@@ -122,12 +148,12 @@ def optimal_face_width(values, directions=2):
 
 def printed_weights(g):
     """Equation 10 to the letter, A over all subsets of V."""
-    return [-min(g[A | {j}] - g[A] for A in g) for j in sorted(reference.ground(g))]
+    return [-min(g[A | {j}] - g[A] for A in g) for j in sorted(ground(g))]
 
 
 def weights_without_j(g):
     """Equation 10 with A over the subsets that do not contain j."""
-    return [-min(g[A | {j}] - g[A] for A in g if j not in A) for j in sorted(reference.ground(g))]
+    return [-min(g[A | {j}] - g[A] for A in g if j not in A) for j in sorted(ground(g))]
 
 
 # ---------------------------------------------------------------- what to try them on

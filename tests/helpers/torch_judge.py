@@ -1,7 +1,6 @@
 """The surrogates by definition, over all 2^p sets: what `setloss.nn` is judged by.
 
-A set function is an array of 2^p values; bit i of the index says whether element i is in the set. Losses are written
-again here, from their definitions; only the decomposition is the core's.
+Losses are written again here, from their definitions; only the decomposition is the core's.
 """
 
 from collections.abc import Callable
@@ -11,6 +10,8 @@ from functools import cache
 import numpy as np
 import torch
 
+from helpers.definitions import lovasz_cut, margin_cut, slack_cut
+from helpers.reference import masks
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, decompose, from_counts
 from setloss.losses import PAPER_CURVES
 from setloss.nn import device, set_loss
@@ -102,124 +103,49 @@ ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]
 
 
 @cache
-def all_sets(p):
-    """(2^p, p), row k the set of index k."""
-    return (np.arange(2**p)[:, None] >> np.arange(p)) & 1 == 1
-
-
-def values_of(case, truth):
-    return _values(case, tuple(map(bool, truth)))
+def values_of(name, truth):
+    """The losses of all sets of mistakes, in the order of `reference.masks`; `truth` is a tuple."""
+    positive, sets = np.array(truth, dtype=bool), masks(len(truth))
+    n, q = (sets & positive).sum(1), (sets & ~positive).sum(1)
+    m, r = int(positive.sum()), int((~positive).sum())
+    return np.array([float(CASES[name].cost(int(i), int(j), m, r)) for i, j in zip(n, q, strict=True)])
 
 
 @cache
-def _values(case, labels):
-    truth = np.array(labels, dtype=bool)
-    sets = all_sets(len(truth))
-    n, q = (sets & truth).sum(1), (sets & ~truth).sum(1)
-    m, r = int(truth.sum()), int((~truth).sum())
-    return np.array([float(case.cost(int(i), int(j), m, r)) for i, j in zip(n, q, strict=True)])
+def parts_of(name, truth):
+    """The values of f and g, by the core, and of the monotone closure of f; f and g add up to those of the loss."""
+    parts, sets = decompose(CASES[name].loss.set_function(np.array(truth, dtype=bool))), masks(len(truth))
+    f, g = parts.submodular(sets), parts.supermodular(sets)
+    np.testing.assert_allclose(f + g, values_of(name, truth), atol=1e-9)
+    closed = f.reshape((2,) * len(truth))
+    for axis in range(len(truth)):
+        closed = np.minimum(closed, closed.take([1, 1], axis))
+    return f, g, closed.ravel()
 
 
-def slack(values, m, c):
-    sets = all_sets(len(m))
-    terms = values * (1 - c * (sets @ m))
-    best = int(np.argmax(terms))
-    return terms[best], c * values[best] * sets[best]
-
-
-def margin(values, m, c):
-    sets = all_sets(len(m))
-    terms = values - c * (sets @ m)
-    best = int(np.argmax(terms))
-    return terms[best], c * sets[best].astype(float)
-
-
-def largest_chain(values, s):
-    """max over all permutations of sum_j s_j (l(first j) - l(first j - 1)), and the gains of one that attains it.
-
-    A longest path in the lattice of subsets: the best way to a set comes from one with an element less.
-    """
-    p = len(s)
-    best, last = np.full(2**p, -np.inf), np.zeros(2**p, dtype=int)
-    best[0] = 0.0
-    for A in range(1, 2**p):
-        for i in range(p):
-            if A >> i & 1:
-                before = A ^ 1 << i
-                total = best[before] + s[i] * (values[A] - values[before])
-                if total > best[A]:
-                    best[A], last[A] = total, i
-    gains, A = np.zeros(p), 2**p - 1
-    while A:
-        i = last[A]
-        gains[i] = values[A] - values[A ^ 1 << i]
-        A ^= 1 << i
-    return best[-1], gains
-
-
-def increasing(values):
-    p = len(values).bit_length() - 1
-    sets = np.arange(len(values))
-    return all(np.all(values[sets | 1 << i] >= values - 1e-12) for i in range(p))
-
-
-def lovasz(values, m):
-    if increasing(values):
-        value, gains = largest_chain(values, np.maximum(1 - m, 0))
-        return value, np.where(m < 1, gains, 0.0)
-    value, gains = largest_chain(values, 1 - m)
-    return (value, gains) if value > 0 else (0.0, np.zeros_like(gains))
-
-
-def closure(values):
-    """f_up(A), the minimum over all sets that contain A: with or without one element more, one after the other."""
-    for i in range(len(values).bit_length() - 1):
-        values = np.minimum(values, values[np.arange(len(values)) | 1 << i])
-    return values
-
-
-def surrogate(case, operator, truth, m, c):
+def surrogate(name, operator, truth, m, c):
     """(value, slope) of B at the margins m: B(m') >= value - <slope, m' - m>."""
     if len(m) == 0:
         return 0.0, np.zeros(0)
-    c = 2 / len(m) if c == "mean" else c
-    return surrogate_of(values_of(case, truth), lambda: _parts(case, tuple(map(bool, truth))), operator, m, c)
-
-
-@cache
-def _parts(case, labels):
-    return parts_of(case.loss.set_function(np.array(labels, dtype=bool)), _values(case, labels))
-
-
-def parts_of(function, values):
-    """The values of f and g, by the core; they add up to those of the function."""
-    parts = decompose(function)
-    sets = all_sets(function.p)
-    f, g = parts.submodular(sets), parts.supermodular(sets)
-    np.testing.assert_allclose(f + g, values, atol=1e-9)
-    return f, g
-
-
-def surrogate_of(values, parts, operator, m, c):
-    """The same for a set function by its values; `parts()` are those of its decomposition."""
+    c, truth = 2 / len(m) if c == "mean" else c, tuple(map(bool, truth))
     if operator == "hinge":
         return np.maximum(1 - m, 0).sum(), (m < 1).astype(float)
     if operator in ("slack", "margin"):
-        return (slack if operator == "slack" else margin)(values, m, c)
+        return (slack_cut if operator == "slack" else margin_cut)(values_of(name, truth), m, c)
     if operator == "lovasz":
-        return lovasz(values, m)
-    f, g = parts()
-    hinge, rescaled = lovasz(closure(f) if operator == "bd-monotone" else f, m), slack(g, m, c)
+        return lovasz_cut(values_of(name, truth), m)
+    f, g, closed = parts_of(name, truth)
+    hinge, rescaled = lovasz_cut(closed if operator == "bd-monotone" else f, m), slack_cut(g, m, c)
     return hinge[0] + rescaled[0], hinge[1] + rescaled[1]
 
 
-def gradient_by_definition(case, operator, scores, truth, valid, c):
+def gradient_by_definition(name, operator, scores, truth, valid, c):
     """(values, gradients) of the rows of arrays; elements that are not valid belong to no set."""
     values, gradients = np.zeros(len(scores)), np.zeros(scores.shape)
     for row in range(len(scores)):
         here = valid[row]
         sign = np.where(truth[row, here], 1.0, -1.0)
-        values[row], slope = surrogate(case, operator, truth[row, here], sign * scores[row, here], c)
+        values[row], slope = surrogate(name, operator, truth[row, here], sign * scores[row, here], c)
         gradients[row, here] = -slope * sign
     return values, gradients
 
@@ -230,8 +156,7 @@ def gradient_by_definition(case, operator, scores, truth, valid, c):
 def by_loss(loss, operator, scores, truth, valid, scale):
     """(values, gradients) of the public function."""
     leaf = scores.detach().clone().requires_grad_()
-    mask = None if valid is None else valid
-    values = set_loss(leaf, truth, loss=loss, operator=operator, scale=scale, mask=mask, reduction="none")
+    values = set_loss(leaf, truth, loss=loss, operator=operator, scale=scale, mask=valid, reduction="none")
     values.sum().backward()
     return values.detach(), leaf.grad
 

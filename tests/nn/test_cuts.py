@@ -25,10 +25,9 @@ every_path = pytest.mark.parametrize(("path", "name", "operator"), ON_PATHS)
 
 
 def check(path, name, operator, scores, truth, valid, scale):
-    case = CASES[name]
-    got = PATHS[path](case.loss, operator, scores, truth, valid, scale)
+    got = PATHS[path](CASES[name].loss, operator, scores, truth, valid, scale)
     inside = np.ones(truth.shape, dtype=bool) if valid is None else valid.numpy()
-    expected = gradient_by_definition(case, operator, scores.numpy(), truth.numpy(), inside, scale)
+    expected = gradient_by_definition(name, operator, scores.numpy(), truth.numpy(), inside, scale)
     assert_close(got[0], expected[0])
     assert_close(got[1], expected[1])
 
@@ -69,7 +68,7 @@ def test_at_ties_the_value_is_the_definition_s_and_the_gradient_a_subgradient(pr
     sign = np.where(truth, 1.0, -1.0)
 
     def at(point):
-        return surrogate(CASES[name], operator, truth[valid], (sign * point)[valid], scale)[0]
+        return surrogate(name, operator, truth[valid], (sign * point)[valid], scale)[0]
 
     value, gradient = float(values[0]), gradients[0].numpy()
     assert_close(value, at(scores))
@@ -80,8 +79,7 @@ def test_at_ties_the_value_is_the_definition_s_and_the_gradient_a_subgradient(pr
 
 def test_the_judge_knows_dice():
     """Two positives, one negative: all eight values by hand."""
-    values = values_of(CASES["Dice"], np.array([True, True, False]))
-    np.testing.assert_allclose(values, [0, 1 / 3, 1 / 3, 1, 1 / 5, 1 / 2, 1 / 2, 1])
+    np.testing.assert_allclose(values_of("Dice", (True, True, False)), [0, 1 / 5, 1 / 3, 1 / 2, 1 / 3, 1 / 2, 1, 1])
 
 
 # ---------------------------------------------------------------- large sets

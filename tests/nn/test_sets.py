@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.torch_judge import CASES, assert_close, surrogate
+from helpers.torch_judge import assert_close, surrogate
 from setloss.nn import SetLoss, component_groups, set_loss
 
 BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
@@ -249,7 +249,7 @@ def test_every_operator_of_probabilities_is_the_definition_at_their_margins(oper
     rng = np.random.default_rng(3)
     logits, truth = torch.as_tensor(rng.normal(size=(1, 6))), rng.random(6) < 0.5
     p = logits.sigmoid().numpy()[0]
-    expected = surrogate(CASES["Dice"], operator, truth, np.where(truth, p, 1 - p), 2.0)[0]
+    expected = surrogate("Dice", operator, truth, np.where(truth, p, 1 - p), 2.0)[0]
     options = {"loss": "dice", "operator": operator, "scale": 2.0, "margins": "probabilities"}
     assert_close(set_loss(logits, torch.as_tensor(truth)[None], **options), expected)
 
