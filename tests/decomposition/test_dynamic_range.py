@@ -131,9 +131,14 @@ SEVEN_DECADES = np.array(
 )
 
 
-@pytest.mark.parametrize("table", [SATURATING - SATURATING[0, 0], SEVEN_DECADES])
+MILLIONTHS = np.array([[0, 2, 3, -1], [0, 3, 5, 3], [0, 4, -3, 4], [-1, 5, -1, 1]]) / 1e6
+
+
+@pytest.mark.parametrize("table", [SATURATING - SATURATING[0, 0], SEVEN_DECADES, MILLIONTHS])
 def test_tables_in_range_that_were_once_refused(table):
-    """f is straight but for the rounding of l; small values of the optimum of least norm beside large ones."""
+    """f is straight but for the rounding of l; small values of the optimum of least norm beside large ones; a cell in
+    which g is rounding, beside l = 0.
+    """
     parts = decompose(SetFunction.from_table(table))
     assert parts.certificate.holds
     assert B_D(parts.loss)

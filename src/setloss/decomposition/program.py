@@ -75,7 +75,7 @@ def solve_program(table: Array) -> ProgramSolution:
     vertex = optimal_vertex(program)
     values, unique, residual = choose_optimum(program, vertex)
     g = integers([0] * table.size)
-    g[free] = np.maximum(values, 0)  # g >= 0 up to rounding
+    g[free] = np.where(values < to_fixed(np.array(program.rounding)), 0, values)  # rounding, or below 0 by rounding
     g = g.reshape(table.shape)
     supermodular = np.ldexp(to_float(g), exponent)
     submodular = np.ldexp(_rest(loss, g, program.rounding), exponent)

@@ -91,7 +91,6 @@ def _least_norm(program: Program, vertex: Vertex, span: Array) -> tuple[Exact, f
         pull = pull + both[len(steps) :]
         gradient = steps @ (weights * to_float(values))
         slack = to_float(exact_product(program.rows[moving[tight]], values) - program.bounds[moving[tight]])
-    values[np.abs(values) < to_fixed(np.array(program.rounding))] = 0
     # A multiplier that is negative after all shows up as missing pull.
     stationarity = (gradient - np.maximum(pull, 0.0) @ normals) / np.sqrt(weights[owners])
     return values, float(max(np.max(np.abs(stationarity)), np.max(np.abs(slack), initial=0.0)))
