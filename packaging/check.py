@@ -39,7 +39,7 @@ FIXED = ("torch==2.13.0",)
 CORE_TESTS = (
     "setfunctions", "losses", "plans/test_batch.py", "cli", "io",
     "test_plots.py", "decomposition/test_closed_forms.py", "operators/test_cut.py",
-    "operators/test_bd.py", "solvers/test_checkpoint.py", "estimators", "nn/test_without_torch.py",
+    "operators/test_bd.py", "solvers/test_loop.py", "estimators", "nn/test_without_torch.py",
 )  # fmt: skip
 TESTS_OF_DASK = ("dask/test_estimators.py",)
 TESTS_OF_EXTRAS = {"torch": ("nn/test_loss.py",), "dask": TESTS_OF_DASK, "oldest": TESTS_OF_DASK}

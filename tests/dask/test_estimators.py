@@ -1,5 +1,6 @@
 """Partitions change nothing: as many as there are, in whatever order, the minimum is that of one process."""
 
+import signal
 from dataclasses import dataclass
 from functools import partial
 
@@ -9,7 +10,9 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import setloss
 import setloss.estimators as local
+from helpers.children import python
 from helpers.partitioned import (
     assert_certified,
     assert_same_problem,
@@ -176,18 +179,32 @@ def test_parameters_can_be_read_set_and_cloned():
     assert set(model.get_params()) == set(local.SetClassifier().get_params())
 
 
-def test_a_fit_that_was_cut_short_goes_on_from_its_checkpoint(tmp_path):
+KILLED = """
+import os, sys, warnings
+import setloss
+from helpers.partitioned import frames, lengths, parted
+from setloss.dask import DaskSetClassifier
+warnings.simplefilter("ignore")
+X, y, groups = frames()
+data = parted(lengths(len(y), 3, groups), X, y, groups)
+model = DaskSetClassifier(C=0.5, warm_start=True, max_iter=8).fit(*data[:2], groups=data[2])
+setloss.save(model.to_local(), sys.argv[1])
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_killed_process_goes_on_from_its_last_model_in_fewer_iterations(tmp_path):
     X, y, groups = frames()
-    file = str(tmp_path / "fit.npz")
-    with pytest.warns(match="iteration limit"):
-        short = fit_bags(X, y, groups, 3, max_iter=4, checkpoint=file)
-    model = fit_bags(X, y, groups, 3, checkpoint=file)
-    assert model.solution_.history[0].iteration == 5
-    assert model.solution_.primal <= short.solution_.primal
+    file = tmp_path / "model.skops"
+    assert python(KILLED, file).returncode == -signal.SIGKILL
+    saved = setloss.load(file)
+    model = SetClassifier(**saved.get_params()).set_params(max_iter=1000)
+    model.solution_ = saved.solution_
+    rows, labels, names = parted(lengths(len(y), 5, groups), X, y, groups)  # other partitions, the same problem
+    model.fit(rows, labels, groups=names)
     assert_certified(model, bag_objective(model, X, y, groups))
-    for other, C in ((-X, 0.5), (X, 0.6)):
-        with pytest.raises(ValueError, match="another problem"):
-            fit_bags(other, y, groups, 3, C=C, checkpoint=file)
+    assert model.solution_.primal <= saved.solution_.primal
+    assert model.n_iter_ < fit_bags(X, y, groups, 3).n_iter_
 
 
 def test_without_a_client_only_what_is_persisted_is_computed_once():

@@ -153,7 +153,7 @@ class CountedLengths:
 
 def test_a_line_asks_first_for_what_the_last_one_took_and_then_for_all_that_is_left():
     engine, nowhere = CountedLengths(), np.zeros((1, 2))
-    problem = PartitionedProblem(engine, (1, 2), "")
+    problem = PartitionedProblem(engine, (1, 2))
     path = bisection([False, False, True, False])
     for _ in range(2):
         line = problem.line(problem.place(nowhere), nowhere)

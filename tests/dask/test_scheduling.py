@@ -187,17 +187,25 @@ def without_workers(cluster):
         until(lambda: not watching.nthreads())
 
 
-def test_no_worker_for_a_stated_time_is_an_error_with_a_checkpoint(small_cluster, tmp_path):
-    options = {"checkpoint": str(tmp_path / "fit.npz"), "callbacks": [Once(lambda: without_workers(small_cluster))]}
+def assert_goes_on(model):
+    """A fit that was lost after three iterations is kept, and goes on here in fewer than one from zero."""
+    assert model.n_iter_ == 3
+    before = model.solution_.primal
+    model.fit(**named(readable()))
+    assert model.solution_.primal <= before
+    assert model.n_iter_ < SetClassifier().fit(**named(readable())).n_iter_
+    assert_trained(model)
+
+
+def test_no_worker_for_a_stated_time_is_an_error_and_the_work_goes_on_without_a_cluster(small_cluster):
+    model = SetClassifier(warm_start=True, callbacks=[Once(lambda: without_workers(small_cluster))])
     with (
         Client(small_cluster),
         dask.config.set({"setloss.wait-for-workers": 0.5}),
-        pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds: .*smaller.*checkpoint="),
+        pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds: .*smaller.*warm_start"),
     ):
-        SetClassifier(**options).fit(**named(readable()))
-    resumed = SetClassifier(checkpoint=options["checkpoint"]).fit(**named(readable()))
-    assert resumed.solution_.history[0].iteration == 4
-    assert_trained(resumed)
+        model.fit(**named(readable()))
+    assert_goes_on(model)
 
 
 def test_a_worker_that_comes_back_goes_on(small_cluster):
@@ -225,17 +233,13 @@ def pause_worker(dask_worker):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_lost_scheduler_is_an_error_and_its_checkpoint_resumes_on_another_cluster(small_cluster, cluster, tmp_path):
-    checkpoint = str(tmp_path / "fit.npz")
-    lost = Once(small_cluster.close)
+def test_a_lost_scheduler_is_an_error_and_the_work_goes_on_on_another_cluster(small_cluster, cluster):
+    model = SetClassifier(warm_start=True, callbacks=[Once(small_cluster.close)])
     with (
         dask.config.set(SHORT_TIMEOUTS),
         Client(small_cluster),
-        pytest.raises(ClusterLostError, match=r"the scheduler at .* is gone\. .*checkpoint="),
+        pytest.raises(ClusterLostError, match=r"the scheduler at .* is gone\. .*warm_start=True"),
     ):
-        SetClassifier(callbacks=[lost], checkpoint=checkpoint).fit(**named(readable()))
-    assert lost.done
+        model.fit(**named(readable()))
     with Client(cluster):
-        model = SetClassifier(checkpoint=checkpoint).fit(**named(readable()))
-    assert model.solution_.history[0].iteration == 4
-    assert_trained(model)
+        assert_goes_on(model)

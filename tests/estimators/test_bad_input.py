@@ -40,7 +40,6 @@ PARAMETERS = {
     "fit_intercept": ["no", None, 3],
     "intercept_scaling": [0.0, -1.0, "none", None, NAN],
     "warm_start": ["yes", None],
-    "checkpoint": [3],
     "random_state": ["zero", -1, 1.5],
     "verbose": ["loud", -1],
     "n_jobs": ["all", 1.5],

@@ -1,6 +1,7 @@
 """What both linear models share: certificates of the data, LinearSVC, weights, intercept, warm starts, words."""
 
 import itertools
+import signal
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
+import setloss
+from helpers.children import python
 from helpers.estimator_data import frame_data, label_data
 from setloss import loss_named
 from setloss.estimators import SetClassifier
@@ -117,13 +120,28 @@ def test_equal_seeds_give_equal_models(make):
     assert first.fit(X, Y).dual_gap_ <= 1e-3
 
 
-def test_a_checkpoint_is_a_warm_start(tmp_path):
-    file = tmp_path / "fit.npz"
-    with pytest.warns(ConvergenceWarning):
-        SetClassifier(tol=1e-6, max_iter=3, checkpoint=file).fit(X, Y)
-    resumed = SetClassifier(tol=1e-6, checkpoint=file).fit(X, Y)
-    cold = SetClassifier(tol=1e-6).fit(X, Y)
-    assert resumed.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-6)
+KILLED = """
+import os, sys, warnings
+import setloss
+from helpers.estimator_data import label_data
+warnings.simplefilter("ignore")
+model = setloss.estimators.SetClassifier(warm_start=True, max_iter=20, solver=sys.argv[1])
+while True:
+    setloss.save(model.fit(*label_data()), sys.argv[2])
+    model.callbacks = [lambda record: record.iteration < 5 or os.kill(os.getpid(), 9)]
+"""
+
+
+@pytest.mark.parametrize("solver", SOLVERS[1:4])
+def test_a_killed_process_goes_on_from_its_last_model_in_fewer_iterations(solver, tmp_path):
+    file = tmp_path / "model.skops"
+    assert python(KILLED, solver, file).returncode == -signal.SIGKILL
+    resumed, cold = setloss.load(file), SetClassifier(solver=solver).fit(X, Y)
+    assert (resumed.warm_start, resumed.n_iter_) == (True, 20)
+    resumed.set_params(max_iter=1000).fit(X, Y)
+    assert resumed.dual_gap_ <= 1e-3
+    assert resumed.n_iter_ < cold.n_iter_
+    assert resumed.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-3)
 
 
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe", "n_slack"])

@@ -223,6 +223,21 @@ def test_a_warm_start_does_not_change_the_solution_it_starts_from(problem):
         np.testing.assert_equal(asdict(warm.state), asdict(before))
 
 
+@pytest.mark.parametrize("stored", [False, True])
+def test_auto_goes_on_with_the_method_that_was_at_work(stored, monkeypatch):
+    monkeypatch.setattr(choice, "EPOCHS", 20)
+    problem = label_sets("dice", "slack", n=80, p=10, d=30, C=10.0, sparse=True).problem
+    before = solve(problem, "auto", Limits(1e-3, choice.EPOCHS + 10))
+    after = solve(
+        problem,
+        "auto",
+        Limits(1e-3, choice.EPOCHS),
+        replace(before, state=None, surrogate=None) if stored else before,
+    )
+    assert isinstance(after.state, ADMMState)
+    assert after.primal < before.primal
+
+
 # ---------------------------------------------------------------- paths
 
 

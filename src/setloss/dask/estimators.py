@@ -24,8 +24,7 @@ from setloss.estimators import SetClassifier
 from setloss.estimators.labels import Labels
 from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
 from setloss.solvers import CuttingPlane
-from setloss.solvers.loop import run
-from setloss.solvers.problem import digest_of
+from setloss.solvers.loop import OutOfReachError, run
 from setloss.typing import Array
 
 SOLVER_NAMES = ("auto", "cutting_plane")
@@ -95,7 +94,7 @@ class DaskSetClassifier(SetClassifier):
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions, loss, limits = Partitions(sources), self._loss(), self._limits()
-        used, found = summarize(partitions.each(inspect_partition, self.checkpoint is not None))
+        used, found = summarize(partitions.each(inspect_partition))
         warn_of_words(found.classes)
         constant = self._constant(np.array([found.squares / found.weight]), np.array([found.weight]))
         description = FitDescription(
@@ -103,13 +102,18 @@ class DaskSetClassifier(SetClassifier):
         )
         partitions.replace(used, partial(PartitionProblem, fit=description))
         shape = (found.labels or 1, found.features + 1)
-        problem = PartitionedProblem(partitions, shape, digest_of(repr(description) + found.digest))
-        solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
+        problem = PartitionedProblem(partitions, shape)
         grouped = flat and groups is not None
         Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
         self.n_features_in_ = found.features
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        try:
+            solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
+        except OutOfReachError as lost:
+            if self.warm_start and lost.solution is not None:
+                self._store(lost.solution, constant)
+            raise
         self.n_rounds_ = problem.rounds
         self._store(solution, constant)
         self._warn(solution)

@@ -3,7 +3,6 @@
 The driver sees from the reports whether partitions fit together, and what there is to train on.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -17,7 +16,6 @@ from scipy.sparse import csr_array, issparse
 from setloss.estimators.elements import Elements
 from setloss.estimators.set_layout import SetLayout
 from setloss.solvers.kernel_arrays import Design
-from setloss.solvers.problem import digest_of
 from setloss.typing import Array
 
 T = TypeVar("T")
@@ -132,11 +130,10 @@ class PartitionReport:
     bags: int
     squares: float
     weight: float
-    digest: str
 
 
-def inspect_partition(part: Partition, hashed: bool) -> PartitionReport:
-    """One pass over a partition before any training; `hashed` asks for a digest of its contents."""
+def inspect_partition(part: Partition) -> PartitionReport:
+    """One pass over a partition before any training."""
     classes = _classes(part.y)
     elements = part.elements(classes[-1] if classes.size else None)
     weights = elements.row_weights(part.X.shape[0])
@@ -148,7 +145,6 @@ def inspect_partition(part: Partition, hashed: bool) -> PartitionReport:
         len(elements.bags),
         float(weights @ Design.of(part.X).squared_norms()),
         float(weights.sum()),
-        _digest(part) if hashed else "",
     )
 
 
@@ -168,18 +164,8 @@ def _classes(y: NDArray[Any]) -> NDArray[Any]:
         raise ValueError("the labels are of different kinds, numbers and strings") from None
 
 
-def _digest(part: Partition) -> str:
-    stored = (part.X.data, part.X.indices, part.X.indptr) if issparse(part.X) else (part.X,)
-    named = [array for array in (part.y, part.groups) if array is not None]
-    told = [array.astype(str) if array.dtype == object else array for array in named]
-    return digest_of(f"{part.X.shape} {sys.byteorder}", *stored, *told, part.weights)
-
-
 def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionReport]:
-    """The partitions with a bag of positive weight, and all reports as one; or an error that names what does not fit.
-
-    The digest is that of the partitions used.
-    """
+    """The partitions with a bag of positive weight, and all reports as one; or an error that says what fails."""
     used = [index for index, report in enumerate(reports) if report.bags]
     if not used:
         raise ValueError("no bag has a positive weight and a known label; there is nothing to train on")
@@ -196,8 +182,7 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
         raise ValueError(f"label sets hold 0 and 1, or -1 and +1, and NaN for a missing one; got {classes.tolist()}")
     refuse_split_bags([report.names for report in reports])
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)
-    digest = "".join(reports[index].digest for index in used)
-    return used, replace(first, classes=classes, squares=squares, weight=weight, digest=digest)
+    return used, replace(first, classes=classes, squares=squares, weight=weight)
 
 
 def _two_classes(reports: Sequence[PartitionReport]) -> NDArray[Any]:

@@ -123,20 +123,15 @@ def judge(part: Partition, model: Any) -> tuple[Array, Array, NDArray[Any]]:
 
 @dataclass(eq=False)
 class PartitionedProblem:
-    """Partitions, the shape of W and a digest of all data; `rounds` counts how often all partitions were asked."""
+    """Partitions and the shape of W; `rounds` counts how often all partitions were asked."""
 
     partitions: Partitions = field(repr=False)
     shape: tuple[int, int]
-    digest: str
     last_lengths: tuple[float, ...] = tuple(0.5**step for step in range(LINE_STEPS))
     rounds: int = 0
     surrogate: None = None
     _exact: bool = True
     _numbers: Any = field(default_factory=count, repr=False)
-
-    def fingerprint(self) -> str:
-        """A digest of everything the solution depends on."""
-        return self.digest
 
     def exact(self) -> bool:
         """Whether every cut so far touched its surrogate."""

@@ -30,7 +30,7 @@ NO_WORKER_SECONDS = 300.0
 """Time a fit waits without a worker; `setloss.wait-for-workers` in the configuration of Dask sets another."""
 
 SMALLER = "if a partition is too large for the memory of a worker, make smaller partitions"
-ANEW = "Start a cluster with workers and fit again; with checkpoint= the work goes on where it stopped"
+ANEW = "Start a cluster with workers and fit again; a model with warm_start=True goes on where it stopped"
 GONE = (
     "data that lay on the workers only (scattered or persisted) are gone: a worker was lost, or the cluster was "
     f"restarted. Give collections that can be read again from their source. {ANEW}"

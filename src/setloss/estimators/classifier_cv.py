@@ -31,7 +31,7 @@ from setloss.typing import Array
 CONSTRAINTS: dict[str, list[Any]] = {
     name: kinds
     for name, kinds in SetClassifier._parameter_constraints.items()
-    if name not in ("C", "warm_start", "checkpoint", "callbacks")
+    if name not in ("C", "warm_start", "callbacks")
 } | {
     "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
     "cv": ["cv_object"],

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -68,10 +66,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         An intercept is one more feature of constant value `intercept_scaling`, regularised like the others; "auto" is
         the root mean squared norm of the rows of X, so that it weighs as much as all features together.
     warm_start : bool, default False
-        Start from the last solution.
-    checkpoint : path, optional
-        A file that the state of the solver is written to while it runs, and that the next fit starts from. A write
-        that fails is a `CheckpointWarning`.
+        Start from the last solution, that of a model from a file too: a fit that was cut short goes on.
     random_state, verbose, callbacks
         Seed of the visiting order; ``verbose=1`` shows every iteration; callbacks get a `Record` each.
 
@@ -116,7 +111,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
         "intercept_scaling": [POSITIVE, StrOptions({"auto"})],
         "warm_start": ["boolean"],
-        "checkpoint": [str, os.PathLike, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "callbacks": [list, tuple],
@@ -136,7 +130,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         fit_intercept: bool = True,
         intercept_scaling: float | Literal["auto"] = "auto",
         warm_start: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = None,
         verbose: int = 0,
         callbacks: Sequence[Any] = (),
@@ -152,7 +145,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.warm_start = warm_start
-        self.checkpoint = checkpoint
         self.random_state = random_state
         self.verbose = verbose
         self.callbacks = callbacks
@@ -211,8 +203,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
 
     def _limits(self) -> Limits:
         callbacks = (*self.callbacks, *([report] if self.verbose else []))
-        checkpoint = None if self.checkpoint is None else Path(self.checkpoint)
-        return Limits(self.tol, self.max_iter, self.max_time, callbacks, checkpoint)
+        return Limits(self.tol, self.max_iter, self.max_time, callbacks)
 
     def _warm(self) -> Solution | None:
         return getattr(self, "solution_", None) if self.warm_start else None

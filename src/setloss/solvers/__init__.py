@@ -5,7 +5,6 @@
 """
 
 from setloss.solvers.admm import ADMM
-from setloss.solvers.checkpoint import CheckpointError, CheckpointWarning
 from setloss.solvers.choice import method_named, regularization_path, solve
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.frank_wolfe import FrankWolfe
@@ -16,8 +15,6 @@ from setloss.solvers.solution import Record, Solution, State, Status
 
 __all__ = [
     "ADMM",
-    "CheckpointError",
-    "CheckpointWarning",
     "CuttingPlane",
     "Design",
     "FrankWolfe",

@@ -169,16 +169,11 @@ class ADMM:
 
     Examples
     --------
-    >>> ADMM(inner_steps=3).name  # given to `solve` in place of the name
-    'admm'
+    >>> method = ADMM(inner_steps=3)  # given to `solve` in place of the name
     """
 
     inner_steps: int = 8
     shrink: float = 0.02
-
-    @property
-    def name(self) -> str:
-        return "admm"
 
     def start(self, problem: Problem, warm: Solution | None) -> ADMMState:
         normal = NormalMatrix.of(problem)

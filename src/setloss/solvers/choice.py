@@ -44,8 +44,8 @@ def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[P
     >>> from setloss.solvers import Design
     >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
     >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
-    >>> method_named("auto", problem).name  # few parameters
-    'cutting_plane'
+    >>> method_named("auto", problem)  # few parameters
+    CuttingPlane(overshoot=0.1, line_steps=5)
     """
     if name not in SOLVER_NAMES:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")

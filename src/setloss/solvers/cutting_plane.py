@@ -129,16 +129,12 @@ class CuttingPlane:
 
     Examples
     --------
-    >>> CuttingPlane(line_steps=3).name  # given to `solve` in place of the name
-    'cutting_plane'
+    >>> CuttingPlane(line_steps=3)  # given to `solve` in place of the name
+    CuttingPlane(overshoot=0.1, line_steps=3)
     """
 
     overshoot: float = 0.1
     line_steps: int = 5
-
-    @property
-    def name(self) -> str:
-        return "cutting_plane"
 
     def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
         best = starting_point(warm, problem.shape)
@@ -211,15 +207,11 @@ class NSlack:
 
     Examples
     --------
-    >>> NSlack(reoptimise_after=1).name  # given to `solve` in place of the name
-    'n_slack'
+    >>> NSlack(reoptimise_after=1)  # given to `solve` in place of the name
+    NSlack(reoptimise_after=1)
     """
 
     reoptimise_after: int | None = None
-
-    @property
-    def name(self) -> str:
-        return "n_slack"
 
     def start(self, problem: Problem, warm: Solution | None) -> NSlackState:
         parameters = starting_point(warm, problem.shape)

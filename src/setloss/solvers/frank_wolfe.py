@@ -54,18 +54,13 @@ class FrankWolfe:
 
     Examples
     --------
-    >>> FrankWolfe(inner_steps=3, random_state=1).name  # given to `solve` in place of the name
-    'frank_wolfe'
+    >>> method = FrankWolfe(inner_steps=3, random_state=1)  # given to `solve` in place of the name
     """
 
     inner_steps: int = 12
     capacity: int | None = None
     shrink: float = 0.2
     random_state: int = 0
-
-    @property
-    def name(self) -> str:
-        return "frank_wolfe"
 
     def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
         cuts = first_dual_point(problem, self.capacity, warm, FrankWolfeState)

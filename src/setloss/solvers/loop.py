@@ -1,4 +1,4 @@
-"""The one loop: limits, history, callbacks, interruption and checkpoints around the iterations of any method.
+"""The one loop: limits, history, callbacks and interruption around the iterations of any method.
 
 A method is a frozen configuration that makes a typed state and improves it. The state always carries the best primal
 point so far and the best dual value; the loop only looks at these. A second method may take over after some
@@ -7,13 +7,11 @@ iterations.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from setloss.plans.batch import BatchSurrogate
-from setloss.solvers.checkpoint import Checkpoint, Progress
 from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
 from setloss.solvers.solution import Record, Solution, State, Status, relative_gap
 
@@ -22,8 +20,6 @@ Callback = Callable[[Record], object]
 
 class Trainable(Protocol):
     """What the loop needs to know of a problem; `Problem` says what each means."""
-
-    def fingerprint(self) -> str: ...
 
     def exact(self) -> bool: ...
 
@@ -39,7 +35,9 @@ S = TypeVar("S", bound=State)
 
 
 class OutOfReachError(RuntimeError):
-    """The data cannot be reached any more; the state is that of the last whole iteration."""
+    """The data cannot be reached any more; `solution` is that of the last whole iteration, None before the first."""
+
+    solution: Solution | None = None
 
 
 class Method(Protocol[P, S]):
@@ -49,14 +47,9 @@ class Method(Protocol[P, S]):
     --------
     >>> from setloss.solvers import CuttingPlane
     >>> method: Method = CuttingPlane()
-    >>> method.name, callable(method.step)
-    ('cutting_plane', True)
+    >>> callable(method.start), callable(method.step)
+    (True, True)
     """
-
-    @property
-    def name(self) -> str:
-        """The name in checkpoints and messages."""
-        ...
 
     def start(self, problem: P, warm: Solution | None) -> S:
         """The state before the first iteration: near `warm` if it fits, by its state or by its parameters alone."""
@@ -85,8 +78,6 @@ class Limits:
     max_iter: int = 1000
     max_time: float | None = None
     callbacks: Sequence[Callback] = field(default=())
-    checkpoint: str | Path | None = None
-    checkpoint_seconds: float = 30.0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol >= 0):
@@ -98,8 +89,6 @@ class Limits:
         for callback in self.callbacks:
             if not callable(callback):
                 raise ValueError(f"callbacks must hold functions of a Record; got {callback!r}")
-        if not self.checkpoint_seconds >= 0:
-            raise ValueError(f"checkpoint_seconds is in seconds, at least 0; got {self.checkpoint_seconds}")
 
 
 def run(
@@ -114,26 +103,17 @@ def run(
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
 
     `then` takes over from the first method after so many iterations; with `patient` not while the gap falls so fast
-    that twice as many iterations more will do. With a checkpoint in `limits`, a run goes on
-    from the parameters in the file, by the method that wrote it.
+    that twice as many iterations more will do. It begins where the warm start took longer than that.
     """
     began = clock()
-    saved = Checkpoint.at(limits.checkpoint, problem.fingerprint() if limits.checkpoint is not None else "")
-    before = saved.read()
-    iteration = 0
-    if before is not None:
-        began, iteration = began - before.seconds, before.iteration
-        warm = Solution(before.parameters, np.inf, -np.inf, Status.INTERRUPTED, ())
-        if then is not None and before.method == then.name:
-            method, then = then, None
-    state = method.start(problem, warm)
-    state.iteration = iteration
-    return _Run(problem, method, then, after, patient, limits, saved, state, began).solution()
+    if then is not None and warm is not None and warm.iterations > after:
+        method, then = then, None
+    return _Run(problem, method, then, after, patient, limits, method.start(problem, warm), began).solution()
 
 
 @dataclass(eq=False)
 class _Run(Generic[P]):
-    """One run; `began` is its start on the clock, earlier by the seconds of the runs it resumes."""
+    """One run; `began` is its start on the clock."""
 
     problem: P
     method: Method[P, Any]
@@ -141,7 +121,6 @@ class _Run(Generic[P]):
     after: int
     patient: bool
     limits: Limits
-    saved: Checkpoint
     state: State
     began: float
     history: list[Record] = field(default_factory=list)
@@ -151,7 +130,6 @@ class _Run(Generic[P]):
         status = self._stopped()
         if self._gap() > self.limits.tol:
             self.method.finish(self.problem, self.state)
-        self._save()
         if self._gap() <= self.limits.tol and status is not Status.INTERRUPTED:
             certain = self.state.exact and self.problem.exact()
             status = Status.CONVERGED if certain else Status.UNCERTIFIED
@@ -166,9 +144,6 @@ class _Run(Generic[P]):
     def _seconds(self) -> float:
         return clock() - self.began
 
-    def _save(self) -> None:
-        self.saved.write(Progress(self.state.best, self.state.iteration, self._seconds(), self.method.name))
-
     def _stopped(self) -> Status:
         """Iterate until a limit, or somebody, ends it; the findings are in the state."""
         left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
@@ -179,13 +154,13 @@ class _Run(Generic[P]):
             return Status.INTERRUPTED
         except OutOfTimeError:
             return Status.TIME_LIMIT
-        except OutOfReachError:
-            self._save()
+        except OutOfReachError as lost:
+            self.state.drop_caches()
+            lost.solution = self._solution(Status.INTERRUPTED)
             raise
 
     def _iterate(self) -> Status:
         state, limits = self.state, self.limits
-        last_save = clock()
         while self._gap() > limits.tol and state.iteration < limits.max_iter:
             if self.then is not None and state.iteration >= self.after and not (self.patient and self._arriving()):
                 state = self._hand_over(self.then)
@@ -199,9 +174,6 @@ class _Run(Generic[P]):
                 return Status.STALLED
             if limits.max_time is not None and record.seconds >= limits.max_time:
                 return Status.TIME_LIMIT
-            if clock() - last_save >= limits.checkpoint_seconds:
-                self._save()
-                last_save = clock()
         return Status.ITERATION_LIMIT
 
     def _arriving(self) -> bool:

@@ -18,7 +18,6 @@ Margins are linear in W: with those of both ends of a line known, any point in b
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -201,13 +200,6 @@ class Problem:
         """D(o, sigma) from W(sigma)."""
         return float(self.costs @ offsets) - 0.5 * float(np.vdot(parameters, parameters))
 
-    def fingerprint(self) -> str:
-        """A digest of everything the solution depends on."""
-        design = self.design
-        rows = (design.dense, design.data, design.indices, design.indptr)
-        arrays = (*rows, *self.maps, self.costs, *self.surrogate.arrays)
-        return digest_of(repr((self.shape, design.constant)), *arrays)
-
 
 @dataclass(frozen=True, eq=False)
 class KnownMargins:
@@ -255,12 +247,3 @@ class Segment:
         start, end = self.start.parameters, self.end.parameters
         margins = self.start.margins + length * self.way
         return KnownMargins(self.start.problem, start + length * (end - start), margins)
-
-
-def digest_of(words: str, *arrays: NDArray[Any]) -> str:
-    """A digest of words and of the contents, shapes and types of arrays."""
-    digest = hashlib.sha256(words.encode())
-    for array in arrays:
-        digest.update(str((array.shape, array.dtype)).encode())
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-    return digest.hexdigest()
