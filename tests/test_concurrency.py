@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from helpers.fits_in_processes import MODELS, coefficients, data
+from helpers.estimator_data import label_data
+from helpers.fits_in_processes import MODELS, coefficients
 from setloss.estimators import SetClassifier
 
 SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack")
@@ -27,7 +28,7 @@ def assert_the_same(found, expected):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     """To the last bit, but for n_slack: its program is of a size that BLAS shares out, and sums in another order."""
-    X, Y = data(80, 60)
+    X, Y = label_data(80, 60, 4)
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads), warnings.catch_warnings():

@@ -6,12 +6,13 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from helpers.partitioned import frames, label_sets, lengths, parted
+from helpers.estimator_data import frame_data, label_data
+from helpers.partitioned import lengths, parted
 from setloss.dask import DaskSetClassifier as SetClassifier
 
 
 def test_labels_in_partitions_of_unknown_length_and_another_number():
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     sizes = lengths(len(y), 2, groups)
     rows, labels, names = parted(sizes, X, y, groups)
     unknown = rows[da.from_array(np.ones(len(y), dtype=bool), chunks=(sizes,))]
@@ -25,7 +26,7 @@ def test_labels_of_another_length():
 
 
 def test_labels_cut_elsewhere_are_cut_like_X():
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     rows, labels, names = parted(lengths(len(y), 2, groups), X, y, groups)
     expected = SetClassifier().fit(rows, labels, groups=names)
     model = SetClassifier().fit(rows, labels.rechunk(7), groups=names.rechunk(-1))
@@ -44,7 +45,7 @@ def test_what_is_no_dask_matrix(X, message):
 def table():
     """A DataFrame of frames, in three partitions of whole bags."""
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     frame = pd.DataFrame(X, columns=list("abcde")).assign(label=y, track=groups, weight=1.0)
     edges = np.cumsum((0, *lengths(len(y), 3, groups)))
     return frame, dd.concat([dd.from_pandas(frame[lo:hi], npartitions=1) for lo, hi in pairwise(edges)])
@@ -52,7 +53,7 @@ def table():
 
 def test_data_frames_give_what_arrays_give():
     frame, lazy = table()
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     model = SetClassifier().fit(lazy, "label", groups="track", sample_weight="weight")
     sizes = lengths(len(y), 3, groups)
     np.testing.assert_array_equal(
@@ -69,7 +70,7 @@ def test_data_frames_give_what_arrays_give():
 
 def test_label_sets_in_columns_of_a_data_frame():
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
-    X, Y = label_sets()
+    X, Y = label_data(40)
     frame = pd.concat([pd.DataFrame(X).add_prefix("x"), pd.DataFrame(Y).add_prefix("y")], axis=1)
     lazy = dd.from_pandas(frame, npartitions=3)
     model = SetClassifier().fit(lazy, ["y0", "y1", "y2"])

@@ -6,7 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from dask import delayed
-from helpers.partitioned import frames, label_sets, lengths, parted
+from helpers.estimator_data import frame_data, label_data
+from helpers.partitioned import lengths, parted
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import PartitionError
 
@@ -31,7 +32,7 @@ def second(groups):
 @pytest.mark.parametrize("storage", [np.asarray, csr_array])
 @pytest.mark.parametrize("value", [np.nan, -np.inf])
 def test_a_feature_that_is_no_number(storage, value):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     X[second(groups) + 2, 3] = value
     with pytest.raises(PartitionError, match="partition 1: row 2: feature 3 is NaN or infinite"):
         fit(storage(X), y, groups)
@@ -46,7 +47,7 @@ def test_a_feature_that_is_no_number(storage, value):
     ],
 )
 def test_rows_that_do_not_fit(rows, message):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     sizes = lengths(len(y), 2, groups)
     blocks = [delayed(X[: sizes[0]]), delayed(rows(X[sizes[0] :]))]
     declared = [da.from_delayed(block, (size, 5), float) for block, size in zip(blocks, sizes, strict=True)]
@@ -64,7 +65,7 @@ def test_rows_that_do_not_fit(rows, message):
     ],
 )
 def test_a_label_that_is_none(label, message):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     y = y.astype(object)
     y[second(groups) + 1] = label
     with pytest.raises(PartitionError, match=message):
@@ -72,7 +73,7 @@ def test_a_label_that_is_none(label, message):
 
 
 def test_a_third_label_that_only_all_partitions_together_have():
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     start = second(groups)
     y[start : start + lengths(len(y), 3, groups)[1]] = 7
     with pytest.raises(PartitionError, match="with partition 1 there are more than two labels"):
@@ -80,14 +81,14 @@ def test_a_third_label_that_only_all_partitions_together_have():
 
 
 def test_labels_of_sets_other_than_zero_and_one():
-    X, Y = label_sets()
+    X, Y = label_data(40)
     with pytest.raises(ValueError, match="label sets hold 0 and 1"):
         SetClassifier().fit(*parted((20, 20), X, 1 + Y))
 
 
 @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
 def test_a_weight_that_is_none(weight):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     weights = np.ones(len(y))
     weights[second(groups) + 3] = weight
     with pytest.raises(PartitionError, match="partition 1: row 3: sample_weight is"):
@@ -95,7 +96,7 @@ def test_a_weight_that_is_none(weight):
 
 
 def test_a_bag_without_a_name():
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     names = groups.astype(float)
     names[second(groups)] = np.nan
     with pytest.raises(PartitionError, match="partition 1: row 0: groups must name"):
@@ -104,7 +105,7 @@ def test_a_bag_without_a_name():
 
 @pytest.mark.parametrize("rename", [np.asarray, lambda g: np.array([f"track {k}" for k in g])])
 def test_a_bag_in_two_partitions(rename):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     cut = int(np.flatnonzero(np.bincount(groups) > 1)[5])
     inside = int(np.flatnonzero(groups == cut)[1])
     names, sizes = rename(groups), (inside, len(y) - inside)
@@ -114,7 +115,7 @@ def test_a_bag_in_two_partitions(rename):
 
 
 def test_labels_of_one_class_and_nothing_of_positive_weight():
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     with pytest.raises(ValueError, match=r"only one class, .*1.*, in all partitions together"):
         fit(X, np.ones_like(y), groups)
     with pytest.raises(ValueError, match="nothing to train on"):

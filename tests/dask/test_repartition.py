@@ -4,14 +4,14 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from helpers.partitioned import frames
+from helpers.estimator_data import frame_data
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.dask import repartition_by_group
 
 
 @pytest.mark.parametrize("npartitions", [1, 3, 7, 100])
 def test_arrays_are_cut_between_bags(npartitions):
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     lazy, labels, names = (da.from_array(array, chunks=5) for array in (X, y, groups))
     rows = repartition_by_group(lazy, names, npartitions)
     assert len(rows.chunks[0]) == min(npartitions, len(np.unique(groups))) or npartitions == 7
@@ -27,7 +27,7 @@ def test_small_data_are_one_partition_by_default():
 
 def test_a_data_frame_is_shuffled():
     dd, pd = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
-    X, y, groups = frames()
+    X, y, groups = frame_data()
     mixed = np.random.default_rng(0).permutation(len(y))
     frame = pd.DataFrame(X).add_prefix("x").assign(label=y, track=groups).iloc[mixed].reset_index(drop=True)
     lazy = dd.from_pandas(frame, npartitions=4).shuffle(on="track")
@@ -38,7 +38,7 @@ def test_a_data_frame_is_shuffled():
 
 
 def test_what_cannot_be_done_is_said():
-    X, _, groups = frames()
+    X, _, groups = frame_data()
     rows = da.from_array(X, chunks=9)
     with pytest.raises(ValueError, match=r"bag 0 do not follow each other .* row \d+.*; sort the rows"):
         repartition_by_group(rows, groups=groups % 5)

@@ -15,15 +15,9 @@ from distributed.core import Status
 import dask
 import setloss.estimators as local
 from dask import delayed
+from helpers.estimator_data import frame_data
 from helpers.forked import fork_server
-from helpers.partitioned import (
-    assert_certified,
-    assert_same_problem,
-    bag_objective,
-    block_of,
-    frames,
-    lengths,
-)
+from helpers.partitioned import assert_certified, assert_same_problem, block_of, lengths, objective
 from helpers.waiting import PATIENCE, until
 from setloss.dask import ClusterLostError, PartitionError
 from setloss.dask import DaskSetClassifier as SetClassifier
@@ -73,7 +67,7 @@ def small_cluster():
 
 def readable(parts=4, block=block_of):
     """Data that every worker can read again: nothing of it lies in one place only."""
-    X, y, groups = frames(40)
+    X, y, groups = frame_data(40)
     edges = np.concatenate(([0], np.cumsum(lengths(len(y), parts, groups)))).tolist()
     arrays = []
     for which, array in enumerate((X, y, groups)):
@@ -93,8 +87,8 @@ def deadly_block(lo, hi, which):
 
 
 def assert_trained(model):
-    X, y, groups = frames(40)
-    assert_certified(model, bag_objective(model, X, y, groups))
+    X, y, groups = frame_data(40)
+    assert_certified(model, objective(model, X, y, groups))
     assert_same_problem(model, local.SetClassifier(C=model.C, tol=1e-6).fit(X, y, groups=groups))
 
 
@@ -126,9 +120,9 @@ def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     assert_trained(there)
     names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any("apply" in name or "sum" in name for name in names)
-    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(frames(40)))
+    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(frame_data(40)))
     np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(**named(data)), there.to_local().losses(**named(frames(40))))
+    np.testing.assert_array_equal(there.losses(**named(data)), there.to_local().losses(**named(frame_data(40))))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):

@@ -6,30 +6,14 @@ import dask.array as da
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from helpers.estimator_data import frame_data
 from helpers.reference_operators import reference_operator
 from setloss import loss_named
 
 
-def frames(bags=24, d=5, seed=0):
-    """X (N, d), y (N,) in {0, 1}, groups (N,): bags of one to five frames one after the other, some of one class."""
-    generator = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(bags), generator.integers(1, 6, size=bags))
-    X = generator.normal(size=(len(groups), d))
-    y = (X @ generator.normal(size=d) + generator.normal(size=len(X)) > 0).astype(int)
-    y[groups % 3 == 1] = 1
-    return X, y, groups
-
-
 def block_of(lo, hi, which):
-    """Some rows of one of the `frames`, made on the worker that asks."""
-    return frames(40)[which][lo:hi]
-
-
-def label_sets(n=40, d=4, p=3, seed=0):
-    """X (n, d) and Y (n, p) in {0, 1}."""
-    generator = np.random.default_rng(seed)
-    X = generator.normal(size=(n, d))
-    return X, (X @ generator.normal(size=(d, p)) + generator.normal(size=(n, p)) > 0).astype(int)
+    """Some rows of one of the arrays of `frame_data`, made on the worker that asks."""
+    return frame_data(40)[which][lo:hi]
 
 
 def lengths(rows, parts, groups=None):
@@ -55,35 +39,21 @@ def _cut(array, sizes):
     return da.concatenate(blocks, axis=0)
 
 
-def bag_objective(model, X, y, groups, weights=None):
-    """P(W) of a fitted classifier of bags, one reference operator per bag."""
-    weights = np.ones(len(y)) if weights is None else np.asarray(weights)
-    dense = X.toarray() if issparse(X) else np.asarray(X)
-    scores = dense.astype(np.float64) @ model.coef_[0] + model.intercept_[0]
+def objective(model, X, y, groups=None, weights=None):
+    """P(W) of a fitted classifier, one reference operator per bag or row of y; NaN labels are left out."""
+    loss = loss_named(model.loss) if isinstance(model.loss, str) else model.loss
+    scores = (X.toarray() if issparse(X) else X).astype(np.float64) @ model.coef_.T + model.intercept_
+    weights = np.ones(len(y)) if weights is None else weights
+    sets = range(len(y)) if groups is None else [groups == group for group in np.unique(groups)]
     total = 0.5 * float(np.sum(np.square(model.solution_.parameters)))
-    for group in np.unique(groups):
-        here = np.flatnonzero(np.asarray(groups) == group)
-        if weights[here].any():
-            total += model.C * weights[here].mean() * _surrogate(model, y[here] == model.classes_[1], scores[here])
-    return total
-
-
-def set_objective(model, X, Y, weights=None):
-    """P(W) of a fitted classifier of label sets, one reference operator per example; NaN labels are left out."""
-    weights = np.ones(len(Y)) if weights is None else np.asarray(weights)
-    scores = np.asarray(X, dtype=np.float64) @ model.coef_.T + model.intercept_
-    total = 0.5 * float(np.sum(np.square(model.solution_.parameters)))
-    for labels, here, weight in zip(np.asarray(Y, dtype=np.float64), scores, weights, strict=True):
+    for here in sets:
+        labels, weight = np.ravel(y[here]), np.mean(weights[here])
         known = ~np.isnan(labels)
         if known.any() and weight > 0:
-            total += model.C * weight * _surrogate(model, labels[known] == 1, here[known])
+            signs = np.where(labels[known] == 1, 1.0, -1.0)
+            surrogate = reference_operator(loss, model.operator, signs > 0, model.scale)
+            total += model.C * weight * surrogate(signs * np.ravel(scores[here])[known])
     return total
-
-
-def _surrogate(model, truth, scores):
-    loss = loss_named(model.loss) if isinstance(model.loss, str) else model.loss
-    surrogate = reference_operator(loss, model.operator, truth, model.scale)
-    return surrogate(np.where(truth, 1.0, -1.0) * scores)
 
 
 def assert_certified(model, objective):
