@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from benchmarks.measure import Row, best_time, side_by_side
 from setloss import SetFunction, decompose
-from setloss.decomposition.fixed_point import exact_weights
+from setloss.decomposition.program import exact_weights
 from setloss.setfunctions.differences import cell_levels, second_difference_matrix
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.reference import subsets
 from helpers.strategies import integer_array
-from setloss.decomposition.fixed_point import exact_weights
+from setloss.decomposition.program import exact_weights
 from setloss.setfunctions.differences import axis_pairs, cell_levels, second_difference, second_difference_matrix
 
 shapes = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)

@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike
 
 from setloss.decomposition.certificate import Certificate, DecompositionError, Measured, mean_over_subsets
 from setloss.decomposition.lower_bound import (
+    DOWNWARD,
     UPWARD,
-    feasible_bound,
     require_memory,
     require_range,
     required_curvature,
     split_symmetric,
 )
-from setloss.decomposition.optimality import EXHAUSTIVE_CELLS, measure_closed_form, measure_curve, measure_table
+from setloss.decomposition.optimality import feasible_bound, measure_split, measure_table
 from setloss.decomposition.verify import Verification, verify_decomposition
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
@@ -137,7 +137,7 @@ class FamilyPart(Family):
 
 @lru_cache(maxsize=1024)
 def _decomposed(loss: Family, positives: int, negatives: int) -> Decomposition:
-    """Decompose a set once for both parts."""
+    """One set, decomposed once for both parts."""
     return decompose(loss.on_counts(positives, negatives))
 
 
@@ -172,70 +172,43 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
             f"decompose takes a SetFunction or a Loss; got {type(loss).__name__}. Make one with "
             "SetFunction.from_table, or take a loss such as Dice()."
         )
-    split, rule = loss.counts.split(), "closed form"
-    if split is None and (axis := _only_axis(loss.counts)) is not None:
-        split, rule = split_symmetric(loss.counts, axis), "symmetric closed form"
-    if split is not None:
-        certify: Callable[[], Certificate] = partial(_certify_closed_form, loss.counts, split, rule)
-    else:
-        split, certify = _from_table(loss.table)
-        certify()
+    split, rule, measured = loss.counts.split(), "closed form", None
+    if split is None:
+        split, rule = split_symmetric(loss.counts), "symmetric closed form"
+    if split is None:
+        split, rule, measured = _from_table(loss.table)
     f, g = (SetFunction(part, loss.partition) for part in (split.submodular, split.supermodular))
+    certify = partial(_certified, loss.counts, split, rule, measured)
+    if measured is not None:
+        certify()
     return Decomposition(loss, f, g, certify)
 
 
-def _only_axis(counts: CountFunction) -> int | None:
-    """The axis of the only group that has elements, if there is but one."""
-    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
-    return populated[0] if len(populated) == 1 else None
-
-
-def _certify_closed_form(counts: CountFunction, split: Split, rule: str) -> Certificate:
-    if (axis := _only_axis(counts)) is not None:
-        measured = measure_curve(counts, split, axis)
-    elif isinstance(counts, Table) or counts.cells <= EXHAUSTIVE_CELLS:
-        measured = measure_table(counts.table(), split.supermodular.table())
-    else:
-        measured = measure_closed_form(counts, split)
-    return _certificate(measured, split, rule)
-
-
-def _from_table(table: Array) -> tuple[Split, Callable[[], Certificate]]:
+def _from_table(table: Array) -> tuple[Split, str, Measured]:
     """The pointwise lower bound where it is feasible, else the linear program."""
     require_memory(table)
     required = required_curvature(table)
     if not any(block.any() for block in required.values()):
-        split, rule = Split(Table(table), Table(np.zeros_like(table)), "submodular"), "pointwise lower bound"
-        return split, partial(_certify_closed_form, split.submodular, split, rule)
+        split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
+        return split, "pointwise lower bound", measure_split(split.submodular, split)
     require_range(table, required)
     parts = feasible_bound(table)
     if parts is not None:
         f, g = parts
-        why = "the lower bound on every feasible g is feasible"
-        split = Split(Table(f, {"submodular": True}), Table(g, UPWARD), why)
-        return split, partial(_certificate, measure_table(table, g, f, least=g), split, "pointwise lower bound")
+        split = Split(Table(f, DOWNWARD), Table(g, UPWARD), "the lower bound on every feasible g is feasible")
+        return split, "pointwise lower bound", measure_table(table, g, f, least=g)
     from setloss.decomposition.program import solve_program  # slow to import, and few need the program
 
     best = solve_program(table)
     why = "multipliers of the second differences prove it optimal in every cell"
-    split = Split(Table(best.submodular, {"submodular": True}), Table(best.supermodular, UPWARD), why)
-    return split, partial(_certificate, best.measured, split, "linear program", best.unique, best.tie_break_residual)
+    split = Split(Table(best.submodular, DOWNWARD), Table(best.supermodular, UPWARD), why)
+    return split, "linear program", best.measured
 
 
-def _certificate(
-    measured: Measured, split: Split, rule: str, unique: bool = True, tie_break_residual: float = 0.0
-) -> Certificate:
-    certificate = Certificate(
-        rule=rule,
-        reason=split.reason,
-        feasibility=measured.feasibility,
-        column_residual=measured.column_residual,
-        primal=mean_over_subsets(split.supermodular),
-        dual=measured.dual,
-        unique=unique,
-        checked=measured.checked,
-        tie_break_residual=tie_break_residual,
-    )
+def _certified(loss: CountFunction, split: Split, rule: str, measured: Measured | None) -> Certificate:
+    measured = measured or measure_split(loss, split)
+    primal = mean_over_subsets(split.supermodular)
+    certificate = Certificate(rule=rule, reason=split.reason, primal=primal, **measured._asdict())
     if not certificate.holds:
         raise DecompositionError(
             f"the decomposition was found, but not to the accuracy that is certified: {certificate}. The values of "

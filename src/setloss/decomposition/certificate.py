@@ -15,6 +15,7 @@ what is certified, the operators accept.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,14 +41,15 @@ class TableRangeError(DecompositionError):
     """A table has numbers of too different size for D; nothing was computed."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Distances of a pair from feasible and from optimal, and the lower bound on the mean of g."""
+class Measured(NamedTuple):
+    """The numbers of a certificate that are measured on a pair, as `Certificate` describes them."""
 
     feasibility: float
     column_residual: float
     dual: float
     checked: str = "every cell"
+    unique: bool = True
+    tie_break_residual: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -109,20 +111,16 @@ def mean_over_subsets(function: CountFunction) -> float:
     if isinstance(function, Sum):
         return float(sum(weight * mean_over_subsets(term) for weight, term in function.terms))
     if isinstance(function, CountCurve):
-        k, weights = _binomial_weights(function.sizes[function.axis])
-        return float(weights @ function.values[k])
+        return float(function.values @ _binomial_weights(function.sizes[function.axis]))
     values = function.table()
     for n in reversed(function.sizes):
-        k, weights = _binomial_weights(n)
-        values = values[..., k] @ weights
+        values = values @ _binomial_weights(n)
     return float(values)
 
 
-def _binomial_weights(n: int) -> tuple[slice, Array]:
-    """C(n, k) 2^-n, and for which k: beyond 40 standard deviations they vanish in float64."""
+def _binomial_weights(n: int) -> Array:
+    """C(n, k) 2^-n for k = 0..n."""
     from scipy.special import gammaln  # slow to import, and few commands come here
 
-    reach = int(20 * np.sqrt(n)) + 20
-    k = np.arange(max(0, n // 2 - reach), min(n, n // 2 + reach) + 1)
-    weights = np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2))
-    return slice(int(k[0]), int(k[-1]) + 1), weights
+    logs = gammaln(np.arange(1.0, n + 2))
+    return np.asarray(np.exp(logs[n] - logs - logs[::-1] - n * np.log(2)))

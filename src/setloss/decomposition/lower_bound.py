@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.decomposition.certificate import TableRangeError
-from setloss.decomposition.feasibility import holds_up_to_rounding, without_rounding
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, TableTooLargeError
 from setloss.setfunctions.differences import ROUNDING, axis_pairs, bend_noise, cell_levels, second_difference
-from setloss.typing import Array, Shape
+from setloss.typing import Array
 
 Numbers = NDArray[Any]
 """An array of floats or of Python integers."""
@@ -37,18 +36,28 @@ follow is known to a relative 2e-7 (docs/reading-the-paper.md): rounding is neve
 MAX_CELLS_TIMES_PAIRS = 2**29
 """Cells times squared number of groups: 2 GiB; p = 20 if every element is a group of its own."""
 
+DOWNWARD = {"submodular": True}
 UPWARD = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
-"""The laws of every g."""
+"""The laws of every f, and of every g."""
 
 MAX_SUMMED_VALUES = 401
 """Longest curve whose f is the sum of its own steps; on longer ones the sum has larger errors than f = l - g."""
 
 
-def split_symmetric(loss: CountFunction, axis: int) -> Split:
+def only_axis(counts: CountFunction) -> int | None:
+    """The axis of the only group that has elements, if there is but one."""
+    populated = [b for b, n in enumerate(counts.sizes) if n > 0]
+    return populated[0] if len(populated) == 1 else None
+
+
+def split_symmetric(loss: CountFunction) -> Split | None:
     """One group: g(0) = g(1) = 0 and g'' = max(0, l''), the pointwise smallest feasible g; f = l - g.
 
     Bends of l that rounding explains are taken as zero, for on long straight curves their sum would be no small g.
     """
+    axis = only_axis(loss)
+    if axis is None:
+        return None
     values, steps = loss.border(axis)
     bends = np.diff(steps)
     noise = bend_noise(values, 0, 0) if len(bends) else 0.0
@@ -60,7 +69,7 @@ def split_symmetric(loss: CountFunction, axis: int) -> Split:
     else:
         f = without_rounding(values - g, values, g)
     return Split(
-        AxisCurve(loss.sizes, axis, f, descent, {"submodular": True}),
+        AxisCurve(loss.sizes, axis, f, descent, DOWNWARD),
         AxisCurve(loss.sizes, axis, g, climb, UPWARD),
         "g'' = max(0, l'')",
     )
@@ -70,18 +79,23 @@ def _from_zero(steps: Array) -> Array:
     return np.concatenate(([0.0], np.cumsum(steps)))
 
 
-def feasible_bound(table: Array) -> tuple[Array, Array] | None:
-    """(f, g) with g the bound if that is feasible, which makes it D's; None if it is not."""
-    g = pointwise_lower_bound(table)
-    f = without_rounding(table - g, table, g)
-    return (f, g) if holds_up_to_rounding(table, g, f) else None
+def without_rounding(rest: Array, loss: Array, supermodular: Array) -> Array:
+    """The part f = l - g with zeros where it, and f of all subsets, are no more than |A| (or 64) rounding errors."""
+    sizes = np.maximum(np.abs(loss), np.abs(supermodular))
+    noise = np.abs(rest) <= ROUNDING * np.minimum(cell_levels(rest.shape), 64) * sizes
+    for axis in range(rest.ndim):
+        noise = np.logical_and.accumulate(noise, axis)
+    return np.where(noise, 0.0, rest)
 
 
 def pointwise_lower_bound(table: Array) -> Array:
     """The bound described above, as a table."""
     shape = table.shape
     strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
-    flat = _padded(required_curvature(table), shape)
+    flat: Curvature = {}
+    for (b, c), block in required_curvature(table).items():
+        missing = [(0, n - m) for n, m in zip(shape, block.shape, strict=True)]
+        flat[b, c] = flat[c, b] = np.pad(block, missing).ravel()
     levels = cell_levels(shape).ravel()
     counts = np.indices(shape).reshape(len(shape), -1)
     increments = np.zeros((len(shape), len(levels)))
@@ -100,16 +114,6 @@ def pointwise_lower_bound(table: Array) -> Array:
             before = after - strides[b]
             bound[after] = np.maximum(bound[after], bound[before] + increments[b, before])
     return bound.reshape(shape)
-
-
-def _padded(required: Curvature, shape: Shape) -> Curvature:
-    """Both orders of each pair of axes, in the shape of the table, flat."""
-    padded: Curvature = {}
-    for (b, c), block in required.items():
-        wide = np.zeros(shape, dtype=block.dtype)
-        wide[tuple(slice(n) for n in block.shape)] = block
-        padded[b, c] = padded[c, b] = wide.ravel()
-    return padded
 
 
 def required_curvature(table: Numbers, floats: Array | None = None) -> Curvature:

@@ -1,46 +1,109 @@
-"""Measurements behind certificates: feasibility and optimality of a pair (f, g), however it was found.
+"""Measurements behind certificates: feasibility of a pair (f, g) for l, and optimality by the pointwise lower bound.
 
-By the pointwise bound (`setloss.decomposition.lower_bound`): how far g is above it. By duality, for the linear
-program
-
-    min_g  sum_a w(a) g(a)   s.t.   K g >= r := max(0, K l),  g >= 0,  g(0) = 0,  g(e_b) = 0       (primal)
-    max_y  sum_i r_i y_i     s.t.   z(a) + (K^T y)(a) = w(a) on every other cell,  y, z >= 0       (dual)
-
-``g`` and ``(z, y)`` with column residual ``rho`` and complementarity ``sigma`` solve, exactly, the program whose
-weights are changed by at most the share ``rho`` *of each cell's own weight* and whose second differences are
-changed by at most the share ``sigma`` of the gains that are in them. A gap relative to the objective says much less:
-the weights span 22 orders of magnitude at 40 + 40 elements, and the cells of small counts are lost in the sum.
+Each law is judged by the magnitudes that are in it (`setfunctions.differences`), so that small values do not drown in
+large ones.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from dataclasses import replace
 
-from setloss.decomposition.certificate import OPTIMALITY_TOLERANCE, Measured, mean_over_subsets
-from setloss.decomposition.feasibility import infeasibility, relative
-from setloss.decomposition.fixed_point import ONE, Exact, exact_product, exact_weights, to_float
-from setloss.decomposition.lower_bound import Curvature, pointwise_lower_bound, required_curvature
+import numpy as np
+
+from setloss.decomposition.certificate import FEASIBILITY_TOLERANCE, Measured, mean_over_subsets
+from setloss.decomposition.lower_bound import only_axis, pointwise_lower_bound, without_rounding
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Split, Table
 from setloss.setfunctions.differences import (
     ROUNDING,
+    SMALLEST,
     Inequalities,
     axis_pairs,
     bend_noise,
     cell_levels,
+    curvature,
     descent,
     largest_below,
     negativity,
     second_difference,
-    second_difference_matrix,
     without_modular_part,
 )
 from setloss.setfunctions.properties import CORNER
-from setloss.typing import Array, Flags, Shape
+from setloss.typing import Array
 
 EXHAUSTIVE_CELLS = 2**12
 """Closed forms over several groups are measured in every cell up to this size, beyond it at borders and corners."""
 
+ROUNDING_OF_ROWS = 8 * ROUNDING
+"""Share of max|l| below which a slack of the linear program is rounding: 64 last digits of the largest value of l,
+2e-6 of the smallest number in range."""
 
-# ---------------------------------------------------------------- by the pointwise bound
+
+# ---------------------------------------------------------------- feasibility
+
+
+def infeasibility(
+    loss: Array, supermodular: Array, submodular: Array | None = None, rtol: float = FEASIBILITY_TOLERANCE
+) -> float:
+    """The largest breach of a law by g, by f, and by f + g = l; at most `rtol` is none.
+
+    Without f it is l - g, which has the rounding errors of l and g.
+    """
+    sizes = np.maximum(np.abs(loss), np.abs(supermodular))
+    laws = (curvature(supermodular, -1), descent(supermodular), negativity(supermodular))
+    families = [replace(family, sizes=sizes) for law in laws for family in law]
+    families += _bends_of_rest(loss, supermodular, submodular)
+    broken = [family.violation(rtol) for family in families]
+    if submodular is not None:
+        off = np.abs(submodular + supermodular - loss)
+        broken.append(relative(off, np.maximum(sizes, np.abs(submodular))))
+    return float(np.max(broken))
+
+
+def _bends_of_rest(loss: Array, supermodular: Array, submodular: Array | None) -> Iterator[Inequalities]:
+    """``f(A + i + j) - f(A + i) - f(A + j) + f(A) <= 0``, by the gains of f with and without l's modular part.
+
+    D does not see modular terms; a large one must not hide a breach. Where f is straight its bends are nothing but
+    what rounding of l and of the rows of the program left.
+    """
+    if submodular is None:
+        rest, sizes = loss - supermodular, np.maximum(np.abs(loss), np.abs(supermodular))
+    else:
+        rest, sizes = submodular, np.full_like(loss, 2 * ROUNDING_OF_ROWS / ROUNDING * np.max(np.abs(loss)))
+    curved = rest - (loss - without_modular_part(loss))
+    for b, c in axis_pairs(loss.shape):
+        bends = second_difference(rest, b, c)
+        yield Inequalities(rest, bends, (b, c), sizes)
+        yield Inequalities(curved, bends, (b, c), sizes)
+
+
+def relative(excess: Array, sizes: Array) -> float:
+    """The largest excess relative to its size; 0 where nothing exceeds, NaN where something is no number.
+
+    What rounding does at the lower end of float64 is no excess.
+    """
+    return float(np.max(np.maximum(excess - SMALLEST, 0.0) / np.maximum(sizes, SMALLEST), initial=0.0))
+
+
+# ---------------------------------------------------------------- optimality
+
+
+def feasible_bound(table: Array) -> tuple[Array, Array] | None:
+    """(f, g) with g the pointwise lower bound if the laws hold up to sums of rounding errors, which makes it D's.
+
+    What is broken by more, though by less than `FEASIBILITY_TOLERANCE`, may be a small value of l beside large ones.
+    """
+    g = pointwise_lower_bound(table)
+    f = without_rounding(table - g, table, g)
+    sums = ROUNDING * sum(table.shape)
+    return (f, g) if infeasibility(table, g, f, sums) <= sums else None
+
+
+def measure_split(loss: CountFunction, split: Split) -> Measured:
+    """A closed form: along the curve of its only group, in every cell, or at borders and corners."""
+    if (axis := only_axis(loss)) is not None:
+        return measure_curve(loss, split, axis)
+    if isinstance(loss, Table) or loss.cells <= EXHAUSTIVE_CELLS:
+        return measure_table(loss.table(), split.supermodular.table())
+    return measure_closed_form(loss, split)
 
 
 def measure_table(
@@ -95,68 +158,3 @@ def measure_closed_form(loss: CountFunction, split: Split) -> Measured:
     dual = sum(border.dual for border in borders)
     checked = f"all borders, and the {CORNER} smallest and largest counts of every group"
     return Measured(float(np.max(broken)), float(np.max(residuals)), dual, checked)  # unlike `max`, these keep a NaN
-
-
-# ---------------------------------------------------------------- by duality
-
-
-def measure_multipliers(
-    table: Array, supermodular: Array, multipliers: Exact, submodular: Array | None = None
-) -> Measured:
-    """Measure a candidate ``g`` and multipliers ``(z, y)`` of the program of ``table`` (l, zero at zero counts).
-
-    ``multipliers`` are fixed-point numbers (`fixed_point`): z of `free_cells`, then y in the row order of
-    `second_difference_matrix`; negative ones count as zero. The residual is the larger of rho and sigma. The dual
-    value is a true bound: that of y, shrunk until no column exceeds its weight. Without f it is l - g.
-
-    Examples
-    --------
-    >>> from setloss.decomposition.program import solve_program
-    >>> table = np.array([0.0, 1.0, 1.0, 2.0])
-    >>> solution = solve_program(table)
-    >>> measure_multipliers(table, solution.supermodular, solution.multipliers).column_residual
-    0.0
-    """
-    free, weights = free_cells(table.shape), exact_weights(table.shape)
-    multipliers = np.maximum(multipliers, 0)
-    z, y = multipliers[: len(free)], multipliers[len(free) :]
-    required = required_curvature(table)
-    by_column = second_difference_matrix(table.shape)[:, free].T.tocsr()
-    columns = zip(z + exact_product(by_column, y), weights[free], strict=True)
-    # Quotients of integers are rounded once.
-    residuals = np.array([filled / (ONE * w) for filled, w in columns]) - 1.0
-    priced = np.ones(table.size, dtype=bool)  # outside of the free cells g is zero
-    priced[free] = z > 0
-    slack = max(
-        _positive_cells(table, supermodular, priced.reshape(table.shape)),
-        _open_rows(table, supermodular, required, y > 0),
-    )
-    least = np.concatenate([block.ravel() for block in required.values()])
-    dual = to_float(y) * 2.0 ** -(sum(table.shape) - table.ndim) @ least / (1.0 + np.max(residuals, initial=0.0))
-    rho = float(np.max(np.abs(residuals), initial=0.0))
-    return Measured(infeasibility(table, supermodular, submodular), max(rho, slack), float(dual))
-
-
-def _positive_cells(table: Array, supermodular: Array, priced: Flags) -> float:
-    """The largest g(a) where z(a) > 0, relative to l without its modular part on subsets of a, beyond rounding."""
-    sizes = np.maximum(np.abs(table), np.abs(supermodular))
-    excess = np.where(priced, np.abs(supermodular), 0.0)
-    return Inequalities(without_modular_part(table), excess, (), sizes).violation(OPTIMALITY_TOLERANCE)
-
-
-def _open_rows(table: Array, supermodular: Array, required: Curvature, priced: Flags) -> float:
-    """The largest slack of a row with a multiplier, relative to the gains of g or of l in it, beyond rounding."""
-    sizes = np.maximum(np.abs(table), np.abs(supermodular))
-    worst, start = 0.0, 0
-    for b, c in axis_pairs(table.shape):
-        slack = np.abs(second_difference(supermodular, b, c) - required[b, c])
-        slack[~priced[start : start + slack.size].reshape(slack.shape)] = 0.0
-        start += slack.size
-        by_gains = (Inequalities(values, slack, (b, c), sizes) for values in (supermodular, table))
-        worst = max(worst, min(rows.violation(OPTIMALITY_TOLERANCE) for rows in by_gains))
-    return worst
-
-
-def free_cells(shape: Shape) -> NDArray[np.intp]:
-    """Flat indices of the cells with two or more elements; g vanishes on the others."""
-    return np.flatnonzero(cell_levels(shape) >= 2)

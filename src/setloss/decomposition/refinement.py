@@ -21,8 +21,14 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import splu
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.decomposition.fixed_point import ONE, Exact, exact_product, integers, to_fixed, to_float
 from setloss.typing import Array
+
+Exact = NDArray[np.object_]
+
+FRACTION_BITS = 128
+"""Above the 53 bits of a float, 27 for the range of values and 40 that the weights may take from a solve."""
+
+ONE = 1 << FRACTION_BITS
 
 NEGLIGIBLE = ONE >> 60
 """Numbers that a basis determines are rational of small denominator; below this they are what its solve left of 0."""
@@ -42,6 +48,30 @@ VISIBLE = 1e6
 MAX_ROUNDS = 60
 
 Indices = NDArray[np.intp]
+
+
+def integers(values: Any) -> Exact:
+    """A vector of Python integers (NumPy's own would overflow)."""
+    return np.array([int(value) for value in values], dtype=object)
+
+
+def to_fixed(values: Array) -> Exact:
+    """Floats in fixed point; bits below the unit are dropped."""
+    return integers(np.ldexp(values.ravel(), FRACTION_BITS)).reshape(values.shape)
+
+
+def to_float(fixed: Exact) -> Array:
+    """The nearest floats of fixed-point numbers."""
+    return np.array([number / ONE for number in fixed.ravel().tolist()], dtype=np.float64).reshape(fixed.shape)
+
+
+def exact_product(matrix: csr_array, vector: Exact) -> Exact:
+    """``matrix @ vector`` without rounding, for an integer matrix."""
+    terms = integers(matrix.data) * vector[matrix.indices]
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    out = integers([0] * matrix.shape[0])
+    np.add.at(out, rows, terms)
+    return out
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from scipy.optimize import linprog, nnls
 from scipy.sparse import csr_array, eye_array, hstack
 
 from setloss.decomposition.certificate import DecompositionError
-from setloss.decomposition.fixed_point import Exact, exact_product, to_fixed, to_float
-from setloss.decomposition.refinement import Indices, Program, Vertex
+from setloss.decomposition.refinement import Exact, Indices, Program, Vertex, exact_product, to_fixed, to_float
 from setloss.typing import Array
 
 ZERO = 1e-11

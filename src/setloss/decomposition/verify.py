@@ -11,8 +11,7 @@ from setloss.decomposition.certificate import (
     DecompositionError,
     mean_over_subsets,
 )
-from setloss.decomposition.feasibility import infeasibility
-from setloss.decomposition.optimality import measure_multipliers, measure_table
+from setloss.decomposition.optimality import infeasibility, measure_table
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
 from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
@@ -85,7 +84,10 @@ def _optimum(loss: SetFunction, g: Array) -> tuple[SetFunction, float]:
     parts = decompose(loss)
     if parts.certificate.unique:
         return parts.supermodular, measure_table(loss.table, g, least=parts.supermodular.table).column_residual
-    from setloss.decomposition.program import solve_program  # slow to import, and few need the program
+    from setloss.decomposition.program import (  # slow to import, and few need the program
+        measure_multipliers,
+        solve_program,
+    )
 
     multipliers = solve_program(loss.table).multipliers
     return parts.supermodular, measure_multipliers(loss.table, g, multipliers).column_residual
