@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers.problems import label_sets, tracks
-from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose
+from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose, loss_named
 from setloss.decomposition import verify_decomposition
 from setloss.estimators import SetClassifier
 from setloss.losses import PAPER_CURVES
@@ -54,7 +54,7 @@ def exact_objective(case, parameters, rows):
 
 
 def exact_surrogate(case, truth, margins):
-    p, function = len(truth), case.loss.set_function(truth)
+    p, function = len(truth), loss_named(case.loss).set_function(truth)
     best = mpmath.mpf(0)
     for code in range(2**p):
         mask = np.array([code >> i & 1 for i in range(p)], dtype=bool)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.reference_operators import reference_operator
+from helpers.problems import reference_operator
 from setloss import loss_named
 from setloss.dask.partition import make_partition
 from setloss.dask.partitioned_problem import (

@@ -7,8 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from helpers.estimator_data import frame_data
-from helpers.reference_operators import reference_operator
-from setloss import loss_named
+from helpers.problems import reference_operator
 
 
 def block_of(lo, hi, which):
@@ -41,7 +40,6 @@ def _cut(array, sizes):
 
 def objective(model, X, y, groups=None, weights=None):
     """P(W) of a fitted classifier, one reference operator per bag or row of y; NaN labels are left out."""
-    loss = loss_named(model.loss) if isinstance(model.loss, str) else model.loss
     scores = (X.toarray() if issparse(X) else X).astype(np.float64) @ model.coef_.T + model.intercept_
     weights = np.ones(len(y)) if weights is None else weights
     sets = range(len(y)) if groups is None else [groups == group for group in np.unique(groups)]
@@ -51,7 +49,7 @@ def objective(model, X, y, groups=None, weights=None):
         known = ~np.isnan(labels)
         if known.any() and weight > 0:
             signs = np.where(labels[known] == 1, 1.0, -1.0)
-            surrogate = reference_operator(loss, model.operator, signs > 0, model.scale)
+            surrogate = reference_operator(model.loss, model.operator, signs > 0, model.scale)
             total += model.C * weight * surrogate(signs * np.ravel(scores[here])[known])
     return total
 

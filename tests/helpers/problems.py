@@ -1,31 +1,27 @@
 """Small training problems together with the plain numbers they are made of, and their objective by definition."""
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import cache
+from itertools import pairwise, permutations
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from helpers.reference_operators import reference_operator
-from setloss import Hamming, Loss, loss_named
+from helpers import reference
+from setloss.losses import Loss, as_loss
+from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
 
-LOSSES = ("dice", "jaccard", "curve1", "curve2", "curve3", "curve4", "hamming")
-SUBMODULAR = ("jaccard", "hamming")
-NEGATIVE_F = ("curve3", "curve4")
-OPERATORS = ("bd", "bd-monotone", "slack", "margin", "lovasz", "hinge")
-
 
 def pairs():
-    """(loss, operator) wherever the operator is defined."""
-    for loss in LOSSES:
-        for operator in OPERATORS:
-            if operator == "lovasz" and loss not in SUBMODULAR:
-                continue
-            if operator == "bd-monotone" and loss in NEGATIVE_F:
-                continue
-            yield loss, operator
+    """(loss, operator) wherever the operator is defined: L of submodular losses, closures where f is not negative."""
+    for loss in ("dice", "jaccard", "curve1", "curve2", "curve3", "curve4", "hamming"):
+        yield from ((loss, operator) for operator in ("bd", "slack", "margin", "hinge"))
+        if loss in ("jaccard", "hamming"):
+            yield loss, "lovasz"
+        if loss not in ("curve3", "curve4"):
+            yield loss, "bd-monotone"
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,7 @@ class Case:
     rows: np.ndarray
     tasks: np.ndarray
     costs: np.ndarray
-    loss: Loss
+    loss: str | Loss
     operator: str
     constant: float = 1.0
     scale: float = 2.0
@@ -47,7 +43,7 @@ class Case:
     @property
     def problem(self):
         design = Design.of(csr_array(self.X) if self.sparse else self.X, self.constant)
-        surrogate = batch_surrogate(self.loss, self.truth, self.offsets, self.operator, self.scale)
+        surrogate = batch_surrogate(as_loss(self.loss), self.truth, self.offsets, self.operator, self.scale)
         signs = np.where(self.truth, 1.0, -1.0)
         tasks = int(self.tasks.max()) + 1
         rows = self.rows if tasks == 1 else self.rows[self.offsets[:-1]]
@@ -71,13 +67,8 @@ class Case:
         margins = self.matrix @ np.ravel(parameters)
         total = 0.5 * float(np.sum(np.square(parameters)))
         for cost, truth, here in self.bags():
-            surrogate = reference_operator(self.loss, self.operator, truth, self.scale)
-            total += cost * surrogate(margins[here])
+            total += cost * reference_operator(self.loss, self.operator, truth, self.scale)(margins[here])
         return total
-
-
-def loss_of(name):
-    return Hamming() if name == "hamming" else loss_named(name)
 
 
 def tracks(
@@ -93,7 +84,7 @@ def tracks(
             truth[lo:hi] = i % 2 == 0
     costs = C * generator.uniform(0.5, 2.0, size=len(sizes))
     rows = np.arange(len(X))
-    return Case(X, truth, offsets, rows, np.zeros_like(rows), costs, _loss(loss), operator, **options)
+    return Case(X, truth, offsets, rows, np.zeros_like(rows), costs, loss, operator, **options)
 
 
 def label_sets(loss="dice", operator="bd", *, n=8, p=3, d=3, seed=0, C=1.0, dtype=np.float64, missing=0.2, **options):
@@ -108,11 +99,64 @@ def label_sets(loss="dice", operator="bd", *, n=8, p=3, d=3, seed=0, C=1.0, dtyp
     rows, tasks = map(np.ascontiguousarray, np.nonzero(known))  # as the estimators do: kernels are compiled for it
     offsets = np.concatenate(([0], np.cumsum(known.sum(axis=1))))
     costs = C * generator.uniform(0.5, 2.0, size=n)
-    return Case(X, truth[rows, tasks], offsets, rows, tasks, costs, _loss(loss), operator, **options)
-
-
-def _loss(loss):
-    return loss_of(loss) if isinstance(loss, str) else loss
+    return Case(X, truth[rows, tasks], offsets, rows, tasks, costs, loss, operator, **options)
 
 
 LAYOUTS = {"bags": tracks, "labels": label_sets}
+
+
+# ---------------------------------------------------------------- surrogates of one bag
+
+
+def reference_operator(loss, operator, truth, scale=2.0):
+    """The surrogate of the library for the bag with these labels, made once; the loss may have a name."""
+    return _made_once(loss, operator, np.asarray(truth, dtype=bool).tobytes(), scale)
+
+
+@cache
+def _made_once(loss, operator, labels, scale):
+    return operator_named(operator, scale)(as_loss(loss).set_function(np.frombuffer(labels, dtype=bool)))
+
+
+def terms(case, truth):
+    """The surrogate of a bag is a sum of maxima; each as its list of cuts (offset, slope), by enumeration."""
+    return _terms(case.loss, case.operator, case.scale, tuple(truth.tolist()))
+
+
+@cache
+def _terms(loss, operator, scale, truth):
+    """The same labels come again in bag after bag, and in case after case."""
+    values = reference.values_of(as_loss(loss).set_function(np.array(truth)))
+    if operator == "slack":
+        return [_slack_cuts(values, scale)]
+    if operator == "margin":
+        return [[(value, scale * reference.mask_of(A, len(truth))) for A, value in values.items()]]
+    if operator == "hinge":
+        return [_lovasz_cuts({A: float(len(A)) for A in values})]
+    if operator == "lovasz":
+        return [_lovasz_cuts(values)]
+    supermodular, _ = reference.brute_force_program(values)
+    submodular = {A: values[A] - supermodular[A] for A in values}
+    if operator == "bd-monotone":
+        submodular = reference.monotone_closure(submodular)
+    return [_lovasz_cuts(submodular), _slack_cuts(supermodular, scale)]
+
+
+def _slack_cuts(values, scale):
+    p = len(reference.ground(values))
+    return [(value, scale * value * reference.mask_of(A, p)) for A, value in values.items()]
+
+
+def _lovasz_cuts(values):
+    """One per permutation, and for increasing functions one per prefix of it: later elements have s <= 0."""
+    p = len(reference.ground(values))
+    increasing = reference.increasing_excess(values) <= 1e-12
+    cuts = {(0.0, (0.0,) * p)}
+    for order in permutations(range(p)):
+        for length in range(1, p + 1) if increasing else (p,):
+            slope, before = np.zeros(p), frozenset()
+            for i in order[:length]:
+                slope[i] = values[before | {i}] - values[before]
+                before = before | {i}
+            cuts.add((float(slope.sum()), tuple(slope)))
+    return [(offset, np.array(slope)) for offset, slope in cuts]

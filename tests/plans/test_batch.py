@@ -8,7 +8,7 @@ import pytest
 
 from helpers import reference
 from helpers.definitions import margin_cut, slack_cut
-from helpers.reference_operators import reference_operator
+from helpers.problems import reference_operator
 from setloss import (
     CostCurve,
     Dice,

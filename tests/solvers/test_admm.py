@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, vstack
 
-from helpers.explicit import terms
-from helpers.problems import LAYOUTS, label_sets, pairs, tracks
+from helpers.problems import LAYOUTS, label_sets, pairs, terms, tracks
 from setloss.solvers import ADMM, Design, Limits, Status, admm, choice, solve
 from setloss.solvers.admm import NormalMatrix
 from setloss.solvers.dual_points import first_dual_point

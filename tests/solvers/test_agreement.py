@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 
-from helpers.explicit import terms
-from helpers.problems import LAYOUTS, label_sets, pairs, tracks
+from helpers.problems import LAYOUTS, label_sets, pairs, terms, tracks
 from setloss.solvers import Design, Limits, NSlack, Status, solve
 
 
