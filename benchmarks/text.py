@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row
 from benchmarks.solvers import DATA
-from setloss.estimators.elements import elements_of_labels
+from setloss.estimators.set_layout import SetLayout
 from setloss.losses import loss_named
 from setloss.solvers import Limits, Problem, Record, Status, solve
 
@@ -72,7 +72,7 @@ def mulan(name: str) -> tuple[csr_array, np.ndarray] | None:
 
 def problem_of(X: Any, Y: np.ndarray, operator: str, C: float) -> Problem:
     """The problem that `SetClassifier` would solve, with an intercept as LinearSVC has it."""
-    elements = elements_of_labels(Y, np.ones_like(Y), np.ones(len(Y)))
+    elements = SetLayout.of(len(Y), None, flat=False).elements(Y, np.ones_like(Y), np.ones(len(Y)))
     loss = loss_named("jaccard" if operator == "lovasz" else "dice")
     return elements.problem(X, 1.0, loss, operator, 1.0, C)
 

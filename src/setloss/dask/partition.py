@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pandas import isna
 from scipy.sparse import csr_array, issparse
 
-from setloss.estimators.elements import Elements
-from setloss.estimators.set_layout import SetLayout
+from setloss.estimators.set_layout import Elements, SetLayout
 from setloss.solvers.kernel_arrays import Design
 from setloss.typing import Array
 

@@ -16,11 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import Elements
 from setloss.estimators.features import check_cost, checked_features, checked_weights, warn_of_scales
 from setloss.estimators.fit_log import report, say
 from setloss.estimators.labels import Labels, check_rows
-from setloss.estimators.set_layout import read_sets, sets_of
+from setloss.estimators.set_layout import Elements, read_sets, sets_of
 from setloss.losses import Loss, as_loss
 from setloss.operators.names import Operator
 from setloss.solvers import Design, Limits, Solution, Status, solve
