@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,6 +22,7 @@ from setloss.dask.partitioned_problem import (
 )
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
+from setloss.estimators.blocks import by_block
 from setloss.estimators.labels import Labels
 from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
 from setloss.solvers import CuttingPlane
@@ -101,10 +103,9 @@ class DaskSetClassifier(SetClassifier):
             found.classes[1], constant, loss, self.operator, float(self.scale), float(self.C)
         )
         partitions.replace(used, partial(PartitionProblem, fit=description))
-        shape = (found.labels or 1, found.features + 1)
-        problem = PartitionedProblem(partitions, shape)
+        problem = PartitionedProblem(partitions, (found.labels, found.features + 1))
         grouped = flat and groups is not None
-        Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
+        Labels(found.classes, None, found.labels, flat, grouped).set_attributes(self)
         self.n_features_in_ = found.features
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
@@ -131,17 +132,13 @@ class DaskSetClassifier(SetClassifier):
         return self._blockwise(X, "predict", self.classes_.dtype)
 
     def _blockwise(self, X: Any, method: str, dtype: np.dtype[Any]) -> Any:
-        model = self.to_local()
+        answer = getattr(self.to_local(), method)
         labels = None if self._labels.flat else list(map(str, range(len(self.coef_))))
         empty = np.empty(0 if labels is None else (0, len(labels)), dtype)
         if is_frame(X):
             rows, meta = X[self.feature_names_in_.tolist()], _as_frame(empty, None, labels)
-            return rows.map_partitions(_of_frame, model, method, empty, labels, meta=meta)
-        if not isinstance(X, da.Array):
-            return getattr(model, method)(X)
-        whole = whole_rows(X)
-        shape = {"drop_axis": 1} if labels is None else {"chunks": (whole.chunks[0], (len(labels),))}
-        return whole.map_blocks(_of_block, model, method, empty, dtype=dtype, meta=empty, **shape)
+            return rows.map_partitions(_of_frame, answer, empty, labels, meta=meta)
+        return by_block(answer, whole_rows(X), empty) if isinstance(X, da.Array) else answer(X)
 
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of all sets, and their weights: partition by partition, groups inside one in sorted order."""
@@ -156,12 +153,8 @@ class DaskSetClassifier(SetClassifier):
         return np.concatenate(losses), np.concatenate(weights)
 
 
-def _of_block(block: Any, model: Any, method: str, empty: Array) -> Any:
-    return getattr(model, method)(block) if block.shape[0] else empty
-
-
-def _of_frame(frame: Any, model: Any, method: str, empty: Array, labels: list[str] | None) -> Any:
-    return _as_frame(_of_block(frame, model, method, empty), frame.index, labels)
+def _of_frame(frame: Any, method: Callable[[Any], Array], empty: Array, labels: list[str] | None) -> Any:
+    return _as_frame(method(frame) if len(frame) else empty, frame.index, labels)
 
 
 def _as_frame(values: Array, index: Any, labels: list[str] | None) -> Any:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.dask.partition import Partition, bag_names
+from setloss.dask.partition import Partition
 from setloss.dask.scheduling import Partitions
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -111,11 +111,12 @@ def cut_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
 
 def judge(part: Partition, model: Any) -> tuple[Array, Array, NDArray[Any]]:
     """The loss and the weight of every set with a known label under a fitted local model, and the names of groups."""
-    names, some = bag_names(part), np.flatnonzero(part.known.any(axis=1))
-    if not len(some):
-        return np.empty(0), np.empty(0), names
-    groups = np.arange(len(part.y)) if part.groups is None else part.groups
-    return model.losses(part.X, part.y, groups=groups), part.sets.part(some).means(part.weights[some]), names
+    some = part.known.any(axis=1)
+    if not some.any():
+        return np.empty(0), np.empty(0), part.names
+    weights = part.sets.means(part.weights)
+    losses = model.losses(part.X, part.y, groups=part.sets.numbers)
+    return losses, weights if part.sets.flat else weights[some], part.names
 
 
 # -------------------------------------------------------------------- the driver

@@ -46,4 +46,4 @@ def by_block(method: Callable[[Any], NDArray[Any]], rows: Any, empty: NDArray[An
 
 
 def _said(block: NDArray[Any], *, method: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
-    return method(block) if len(block) else empty
+    return method(block) if block.shape[0] else empty

@@ -69,14 +69,15 @@ def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
         )
 
 
-def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
-    """X as numbers, dense or CSR; a column of text or of dates is named in the error."""
+def checked_features(model: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
+    """X as numbers, dense or CSR, by the `checks` of scikit-learn; columns of text or dates are named in errors."""
     refuse_masked(X, "X")
     refuse_dates(X)
     if issparse(X) and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X is a sparse matrix of complex numbers")
     try:
-        return validate_data(model, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        form: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
+        return validate_data(model, X, reset=reset, **form, **checks)
     except (ValueError, TypeError) as error:
         refuse_text(X, error)
         raise
