@@ -3,8 +3,8 @@
 import logging
 from unittest.mock import patch
 
+from helpers.children import until
 from helpers.command_line import NEVER
-from helpers.waiting import until
 from setloss.cli.progress import Waiting
 from setloss.estimators.fit_log import Fits
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from helpers.children import PATIENCE
 from helpers.explore_cases import LAWS, cases, library_says
-from helpers.waiting import PATIENCE
 from setloss.cli import app
 from setloss.cli.set_functions import curve_through
 from setloss.explore import mathematics, page, write_page
