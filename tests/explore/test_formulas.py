@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from helpers.children import PATIENCE
 from helpers.explore_cases import LAWS, cases, library_says
 from setloss.cli import app
-from setloss.cli.set_functions import curve_through
+from setloss.cli.commands import curve_through
 from setloss.explore import mathematics, page, write_page
 from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
