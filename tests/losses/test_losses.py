@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score, fbeta_score, hamming_loss, jaccard_score
 
 from helpers import reference
 from helpers.reference import masks
-from helpers.strategies import ALPHABETS, label_vectors, spelled, truths_and_predictions
+from helpers.strategies import lists_of
 from setloss import (
     CostCurve,
     Dice,
@@ -42,6 +42,13 @@ LOSSES = [
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
 
+def labels(p):
+    return lists_of(st.booleans(), p).map(np.array)
+
+
+PAIRS = st.integers(1, 8).flatmap(lambda p: st.tuples(labels(p), labels(p)))
+
+
 # ---------------------------------------------------------------- scikit-learn
 
 
@@ -49,12 +56,12 @@ SCORES = [(Dice, f1_score), (Jaccard, jaccard_score)]
 SCORES += [(partial(FBeta, beta), partial(fbeta_score, beta=beta)) for beta in (0.25, 0.5, 1.0, 2.0, 3.0)]
 
 
-@given(truths_and_predictions())
+@given(PAIRS)
 def test_losses_are_one_minus_the_scores_of_scikit_learn_and_its_hamming_loss(case):
-    (truth, y), (predicted, y_pred) = case
+    truth, predicted = case
     for loss, score in SCORES:
-        assert loss()(y, y_pred) == pytest.approx(1 - score(truth, predicted, zero_division=1.0), abs=1e-15)
-    assert Hamming()(y, y_pred) == pytest.approx(hamming_loss(truth, predicted), abs=1e-15)
+        assert loss()(truth, predicted) == pytest.approx(1 - score(truth, predicted, zero_division=1.0), abs=1e-15)
+    assert Hamming()(truth, predicted) == pytest.approx(hamming_loss(truth, predicted), abs=1e-15)
 
 
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
@@ -75,21 +82,20 @@ def test_zero_division_matters_only_where_it_reads_zero_over_zero():
 
 
 @given(
-    truths_and_predictions(),
+    PAIRS,
     st.sampled_from([(0.5, 0.5), (1.0, 1.0), (0.25, 2.0), (0.0, 0.5), (1.0, 0.0), (0.0, 0.0)]),
 )
 def test_tversky_compares_two_sets_of_positives(case, weights):
-    (truth, y), (predicted, y_pred) = case
+    truth, predicted = case
     positives, guessed = set(np.flatnonzero(truth)), set(np.flatnonzero(predicted))
     exact = reference.tversky_loss(positives, guessed, *weights)
-    assert Tversky(*weights)(y, y_pred) == pytest.approx(float(exact), abs=1e-15)
+    assert Tversky(*weights)(truth, predicted) == pytest.approx(float(exact), abs=1e-15)
 
 
 @losses
-@given(case=label_vectors(max_p=6))
-def test_the_set_function_is_the_loss_of_a_flipped_label_vector(loss, case):
-    truth, y = case
-    function = loss.set_function(y)
+@given(truth=st.integers(1, 6).flatmap(labels))
+def test_the_set_function_is_the_loss_of_a_flipped_label_vector(loss, truth):
+    function = loss.set_function(truth)
     mistakes = masks(len(truth))
     expected = loss(np.broadcast_to(truth, mistakes.shape), truth ^ mistakes)
     np.testing.assert_allclose(function(mistakes), expected, rtol=1e-14, atol=1e-15)
@@ -159,12 +165,22 @@ def test_a_fixed_set_function_is_a_loss_of_sets_of_its_size():
 # ---------------------------------------------------------------- label alphabets
 
 
+ALPHABETS = {
+    "bool": lambda truth: truth,
+    "0/1 int": lambda truth: truth.astype(np.int64),
+    "0/1 float32": lambda truth: truth.astype(np.float32),
+    "-1/+1 int": lambda truth: 2 * truth.astype(np.int64) - 1,
+    "-1/+1 float": lambda truth: 2.0 * truth - 1.0,
+}
+
+
 @pytest.mark.parametrize("left", ALPHABETS)
 @pytest.mark.parametrize("right", ALPHABETS)
 def test_every_alphabet_says_the_same(left, right):
     truth, predicted = random_labels(9)
-    assert Dice()(spelled(truth, left), spelled(predicted, right)) == Dice()(truth, predicted)
-    assert Dice().set_function(spelled(truth, left)) == Dice().set_function(truth)
+    spelled = ALPHABETS[left](truth)
+    assert Dice()(spelled, ALPHABETS[right](predicted)) == Dice()(truth, predicted)
+    assert Dice().set_function(spelled) == Dice().set_function(truth)
 
 
 @pytest.mark.parametrize(
