@@ -71,15 +71,12 @@ NEGATIVE_F = {"curve3", "curve4", "free start", "Tversky(2, 0)", "FBeta(1/2)"}
 """Their f has negative values, so there is no monotone closure."""
 
 OPERATORS = ("bd", "bd-monotone", "slack", "margin", "lovasz", "hinge")
-
-
-def applies(name, operator):
-    if operator == "lovasz":
-        return name in SUBMODULAR
-    return operator != "bd-monotone" or name not in NEGATIVE_F
-
-
-PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies(name, operator)]
+PAIRS = [
+    (name, operator)
+    for name in CASES
+    for operator in OPERATORS
+    if (operator != "lovasz" or name in SUBMODULAR) and (operator != "bd-monotone" or name not in NEGATIVE_F)
+]
 
 
 def plan_of(name, operator, scale=2.0):
@@ -87,12 +84,8 @@ def plan_of(name, operator, scale=2.0):
     return make_plan(CASES[name].loss, operator, scale)
 
 
-def one_of_each(pairs, kind):
-    """The first pair of every kind."""
-    return list({kind(*pair): pair for pair in reversed(pairs)}.values())[::-1]
-
-
-CLOSED = one_of_each([pair for pair in PAIRS if plan_of(*pair).closed], lambda *pair: repr(plan_of(*pair).read(5, 3)))
+_closed = {repr(plan_of(*pair).read(5, 3)): pair for pair in reversed(PAIRS) if plan_of(*pair).closed}
+CLOSED = list(_closed.values())[::-1]
 """What works at any size; every closed form once, the hinge for one."""
 
 ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from helpers import reference
-from helpers.definitions import lovasz_elementwise, lovasz_outer, random_margins, slack
-from helpers.reference import increasing_excess, subsets
+from helpers.definitions import lovasz_hinge, random_margins, slack
+from helpers.reference import subsets
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky
 from setloss.losses import PAPER_CURVES
 from setloss.operators import B_D, SlackRescaling
@@ -15,10 +15,7 @@ from setloss.testing import check_convex, check_cut, check_upper_bound
 
 
 def by_definition(f, g, m, scale, monotone=False):
-    if monotone:
-        return lovasz_elementwise(reference.monotone_closure(f), m) + slack(g, m, scale)
-    hinge = lovasz_elementwise if increasing_excess(f) <= 1e-12 else lovasz_outer
-    return hinge(f, m) + slack(g, m, scale)
+    return lovasz_hinge(reference.monotone_closure(f) if monotone else f, m) + slack(g, m, scale)
 
 
 def dice_parts(m, q):

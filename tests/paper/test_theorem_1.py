@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from helpers import reference
-from helpers.definitions import convex_closure, cube_points, function_of, lovasz_hinge, modular, plus, slack
-from helpers.strategies import general_functions, supermodular_functions
+from helpers.definitions import function_of, lovasz_hinge, modular, plus, slack
+from helpers.strategies import general_functions, lists_of, supermodular_functions
 from setloss import Hamming, decompose, loss_named
 from setloss.decomposition.certificate import TableRangeError
 from setloss.operators import B_D, SlackRescaling
@@ -29,8 +30,21 @@ def raised(values):
     return [max(0.0, -gain) for gain in lowest]
 
 
+def convex_closure(values, u):
+    """min of sum_A t_A l(A) over the ways to write u as a mixture of the vertices 1_A."""
+    sets = list(values)
+    rows = np.array([[1.0] * len(sets), *([float(i in A) for A in sets] for i in range(len(u)))])
+    answer = linprog([values[A] for A in sets], A_eq=rows, b_eq=[1.0, *u], bounds=(0, None), method="highs")
+    assert answer.status == 0, answer.message
+    return answer.fun
+
+
 def with_point(functions):
-    return functions.flatmap(lambda drawn: st.tuples(st.just(drawn), cube_points(drawn.function.p)))
+    """A point of the unit cube, of multiples of 1/8."""
+    eighths = st.integers(0, 8).map(lambda k: k / 8)
+    return functions.flatmap(
+        lambda drawn: st.tuples(st.just(drawn), lists_of(eighths, drawn.function.p).map(np.array))
+    )
 
 
 @given(with_point(supermodular_functions(1, 4)), st.sampled_from([1.0, 2.0]))
