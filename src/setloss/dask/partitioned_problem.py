@@ -31,8 +31,6 @@ MARGINS_KEPT = 3
 LINE_STEPS = 5
 """Steps of a line search: bisection of [0, 1] that begins at 1."""
 
-LAST_STEP = 2.0 ** (1 - LINE_STEPS)
-
 
 class FitDescription(NamedTuple):
     """What all partitions of a fit share."""
@@ -212,7 +210,7 @@ def reachable_from(length: float) -> tuple[float, ...]:
 
     Every step is half of the one before, so a length is an odd multiple of its own step.
     """
-    step = 0.5
+    step, last = 0.5, 2.0 ** (1 - LINE_STEPS)
     while length % step:
         step /= 2
-    return tuple((length - step + LAST_STEP * np.arange(1, 2 * step / LAST_STEP)).tolist())
+    return tuple((length - step + last * np.arange(1, 2 * step / last)).tolist())

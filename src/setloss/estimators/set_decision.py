@@ -114,7 +114,7 @@ class SetDecision(SetDecider):
         certainty = odds_of_certainty(given, self.scores == "probabilities")
         array = self._log_odds(given, certainty)
         labels, matrix, sets = read_sets(array, y, groups, type(self).__name__)
-        self._check_average(labels)
+        self._check_with(labels)
         if array.shape != matrix.positive.shape:
             raise ValueError(
                 f"scores have shape {np.shape(scores)} and y {np.shape(y)}: one score for each label, or one for "
