@@ -161,3 +161,10 @@ def random_margins(generator, p, samples=20):
     points += generator.choice([-1.0, 0.0, 0.3, 1.0], size=(samples, 1))
     points[::4] = np.round(4 * points[::4]) / 4
     return points
+
+
+def with_points(functions, number=1, points=margin_vectors):
+    """A function from a strategy, and as many points over its elements."""
+    return functions.flatmap(
+        lambda drawn: st.tuples(st.just(drawn), *[points(drawn.function.p) for _ in range(number)])
+    )

@@ -33,10 +33,6 @@ every_surrogate = pytest.mark.parametrize("name", surrogates())
 # ---------------------------------------------------------------- cuts
 
 
-def test_a_cut_is_offset_minus_slope_times_margins():
-    assert Cut(3.0, np.array([1.0, 2.0]))([0.5, -1]) == 3 - 0.5 + 2
-
-
 @given(margin_vectors(2), margin_vectors(2), st.floats(0, 10))
 def test_cuts_add_up_and_scale(slope, m, factor):
     left, right = Cut(1.5, slope), Cut(-0.5, slope[::-1].copy())
@@ -80,9 +76,6 @@ def test_one_element_is_enough():
             assert SlackRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert MarginRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert B_D(function)([m]) == LovaszHinge(function)([m]) == Hinge(1)([m]) == max(0, 1 - m)
-
-
-# ---------------------------------------------------------------- order
 
 
 # ---------------------------------------------------------------- errors

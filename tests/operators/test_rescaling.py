@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from helpers.definitions import margin_cut, margin_vectors, random_margins, slack_cut
+from helpers.definitions import margin_cut, random_margins, slack_cut, with_points
 from helpers.reference import values_of
 from helpers.strategies import any_functions
 from setloss import Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
@@ -22,12 +21,9 @@ def by_definition(rescaling, values, m, scale):
     return (slack_cut if rescaling is SlackRescaling else margin_cut)(values, m, scale)[0]
 
 
-@st.composite
-def functions_and_margins(draw, points=1):
-    """One, two or three groups or none at all, with values 0..6."""
-    function = draw(any_functions()).function
-    function = SetFunction.from_table(np.abs(function.table), function.partition)
-    return function, [draw(margin_vectors(function.p)) for _ in range(points)]
+def nonnegative(drawn):
+    """The same function with values 0..6."""
+    return SetFunction.from_table(np.abs(drawn.function.table), drawn.function.partition)
 
 
 # ---------------------------------------------------------------- exact
@@ -35,24 +31,18 @@ def functions_and_margins(draw, points=1):
 
 @both
 @pytest.mark.parametrize("scale", SCALES)
-@given(functions_and_margins())
-def test_the_value_is_the_maximum_over_all_sets(rescaling, scale, case):
-    function, (m,) = case
-    expected = by_definition(rescaling, values_of(function), m, scale)
+@given(with_points(any_functions()))
+def test_the_cut_is_that_of_the_worst_of_all_sets(rescaling, scale, case):
+    """The offset is l of the set, the slope on it c for margin and c times l for slack rescaling."""
+    function, m = nonnegative(case[0]), case[1]
+    values = values_of(function)
     cut = rescaling(function, scale).cut(m)
     assert cut.exact
-    assert cut(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-
-
-@both
-@given(functions_and_margins(), st.sampled_from(SCALES))
-def test_the_cut_is_l_of_a_set_and_on_it_c_for_margin_and_c_times_l_for_slack(rescaling, case, scale):
-    function, (m,) = case
-    cut = rescaling(function, scale).cut(m)
+    assert cut(m) == pytest.approx(by_definition(rescaling, values, m, scale), rel=1e-12, abs=1e-12)
     A = frozenset(np.flatnonzero(cut.slope).tolist())
     on_set = scale * cut.offset if rescaling is SlackRescaling else scale
     assert [cut.slope[i] for i in sorted(A)] == [on_set] * len(A)
-    assert cut.offset == values_of(function)[A]
+    assert cut.offset == values[A]
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0, 5.0])

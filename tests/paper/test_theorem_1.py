@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from helpers import reference
-from helpers.definitions import function_of, lovasz_hinge, modular, plus, slack
+from helpers.definitions import function_of, lovasz_hinge, modular, plus, slack, with_points
 from helpers.strategies import general_functions, lists_of, supermodular_functions
 from setloss import Hamming, decompose, loss_named
 from setloss.decomposition.certificate import TableRangeError
@@ -39,15 +39,12 @@ def convex_closure(values, u):
     return answer.fun
 
 
-def with_point(functions):
-    """A point of the unit cube, of multiples of 1/8."""
-    eighths = st.integers(0, 8).map(lambda k: k / 8)
-    return functions.flatmap(
-        lambda drawn: st.tuples(st.just(drawn), lists_of(eighths, drawn.function.p).map(np.array))
-    )
+def cube_points(p):
+    """Margins of the unit cube: multiples of 1/8."""
+    return lists_of(st.integers(0, 8), p).map(lambda k: np.array(k) / 8)
 
 
-@given(with_point(supermodular_functions(1, 4)), st.sampled_from([1.0, 2.0]))
+@given(with_points(supermodular_functions(1, 4), points=cube_points), st.sampled_from([1.0, 2.0]))
 def test_between_slack_and_the_convex_closure(case, scale):
     drawn, margins = case
     values = plus(drawn.values, modular(raised(drawn.values)))
@@ -58,7 +55,7 @@ def test_between_slack_and_the_convex_closure(case, scale):
     assert below - 1e-9 <= combined <= closure + 1e-7
 
 
-@given(with_point(general_functions(1, 4)), st.sampled_from([1.0, 2.0]))
+@given(with_points(general_functions(1, 4), points=cube_points), st.sampled_from([1.0, 2.0]))
 def test_holds_for_every_loss_with_increasing_submodular_part(case, scale):
     """Adding a modular function to l adds it to f and leaves D l as it is."""
     drawn, margins = case
