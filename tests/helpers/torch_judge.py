@@ -84,14 +84,6 @@ def plan_of(name, operator, scale=2.0):
     return make_plan(CASES[name].loss, operator, scale)
 
 
-_closed = {repr(plan_of(*pair).read(5, 3)): pair for pair in reversed(PAIRS) if plan_of(*pair).closed}
-CLOSED = list(_closed.values())[::-1]
-"""What works at any size; every closed form once, the hinge for one."""
-
-ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]
-"""What tensor operations can do on a device."""
-
-
 # ---------------------------------------------------------------- operators by definition
 
 
@@ -130,17 +122,6 @@ def surrogate(name, operator, truth, m, c):
     f, g, closed = parts_of(name, truth)
     hinge, rescaled = lovasz_cut(closed if operator == "bd-monotone" else f, m), slack_cut(g, m, c)
     return hinge[0] + rescaled[0], hinge[1] + rescaled[1]
-
-
-def gradient_by_definition(name, operator, scores, truth, valid, c):
-    """(values, gradients) of the rows of arrays; elements that are not valid belong to no set."""
-    values, gradients = np.zeros(len(scores)), np.zeros(scores.shape)
-    for row in range(len(scores)):
-        here = valid[row]
-        sign = np.where(truth[row, here], 1.0, -1.0)
-        values[row], slope = surrogate(name, operator, truth[row, here], sign * scores[row, here], c)
-        gradients[row, here] = -slope * sign
-    return values, gradients
 
 
 # ---------------------------------------------------------------- what is judged
