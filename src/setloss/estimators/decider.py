@@ -111,7 +111,10 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         self.rule_losses_ = learner.summary(losses)
         self.rule_ = learner.rule(self.rule_name_, loss)
         self.threshold_ = float(threshold_of_sets(data, loss))
-        self._reliability = learner.reliability(losses[self.rule_name_]) if losses else None
+        self._reliability = None
+        if losses:
+            name = self.rule_name_
+            self._reliability = learner.reliability(losses[name], learner.expected(name, loss))
 
     # ---------------------------------------------------------------- deciding
 
