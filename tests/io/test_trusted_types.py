@@ -19,7 +19,8 @@ from helpers.children import printed
 from helpers.forged import change, text
 from setloss import SetFunction, from_set_function
 from setloss.io.models import CODE, OWN, TRUSTED, ModelFileError, _is_trusted, _untrusted, load, save
-from setloss.losses import CallableLoss, Loss, MetricLoss
+from setloss.losses import Loss
+from setloss.losses.custom import CallableLoss, MetricLoss
 
 UNSAVED = ("cli", "dask", "nn", "plots", "testing", "explore")
 """Parts of setloss whose objects no model file holds; `to_local` of a Dask estimator gives what is saved."""
