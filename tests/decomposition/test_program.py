@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from setloss import SetFunction, decompose
+from setloss import Dice, SetFunction, Tversky, decompose
 from setloss.decomposition.certificate import (
     FEASIBILITY_TOLERANCE,
     OPTIMALITY_TOLERANCE,
@@ -26,16 +26,6 @@ from setloss.setfunctions.differences import cell_levels, second_difference_matr
 
 def second_differences(table):
     return second_difference_matrix(table.shape) @ table.ravel()
-
-
-def dice(positives, negatives):
-    n, q = np.indices((positives + 1, negatives + 1)).astype(float)
-    return (n + q) / (2 * positives - n + q)
-
-
-def tversky(positives, negatives, miss=0.3):
-    n, q = np.indices((positives + 1, negatives + 1)).astype(float)
-    return 1 - (positives - n) / (positives - n + miss * n + (1 - miss) * q + 1e-300)
 
 
 def rough(kind, shape, seed):
@@ -93,7 +83,7 @@ def assert_certified(solution, table):
 
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 1), (2, 3), (7, 1), (5, 12), (25, 25), (40, 40)])
 def test_dice(positives, negatives):
-    table = dice(positives, negatives)
+    table = Dice().on_counts(positives, negatives).table
     solution = solve_program(table)
     n = np.arange(positives + 1.0)[:, None]
     expected = n * (n - 1) / ((2 * positives - 1) * (2 * positives - n))
@@ -176,7 +166,7 @@ TABLES |= {f"indicator p={p}, {seed}": rough("indicator", (2,) * p, seed) for p,
 TABLES |= {
     "tenths 40+40": rough("tenths", (41, 41), 0),
     "indicator 30+30": rough("indicator", (31, 31), 1),
-    "Tversky 30+30": tversky(30, 30),
+    "Tversky 30+30": Tversky(0.7, 0.3).on_counts(30, 30).table,
     "max 30+30": np.maximum(*np.indices((31, 31))).astype(float),
     "normal p=10": rough("normal", (2,) * 10, 0),
     "tenths p=5": rough("tenths", (2,) * 5, 2),
@@ -230,7 +220,7 @@ def test_judge_sees_wrong_multipliers():
 
 
 def test_judge_refuses_infeasible_values():
-    table = dice(5, 5)
+    table = Dice().on_counts(5, 5).table
     solution = solve_program(table)
     for wrong in (0 * table, solution.supermodular + 1e-3):
         assert not is_optimal(measure_multipliers(table, wrong, solution.multipliers))
