@@ -13,7 +13,7 @@ import setloss
 from helpers.forked import ended
 from setloss import compilation
 from setloss.compilation import PACKAGE, Kernel, kernel
-from setloss.plans.sorting import _insertion
+from setloss.plans.sorting import _ranks
 
 SUMMED = """
 import numpy as np
@@ -49,8 +49,8 @@ def test_kernels_call_each_other_and_options_reach_numba():
 
 
 def test_python_cannot_call_an_inner_kernel():
-    with pytest.raises(TypeError, match="_insertion is an inner kernel"):
-        _insertion(np.zeros(2), np.arange(2))
+    with pytest.raises(TypeError, match="_ranks is an inner kernel"):
+        _ranks(np.zeros(2), np.arange(2), np.arange(2), np.arange(2))
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

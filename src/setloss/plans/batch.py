@@ -82,13 +82,6 @@ class BatchSurrogate:
             return False
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
-    def of_bags(self, some: slice) -> BatchSurrogate:
-        """The surrogates of neighbouring bags, whose elements lie one after the other."""
-        starts = self.bags.offsets[some.start : some.stop + 1]
-        elements = slice(starts[0], starts[-1])
-        bags = Bags.from_offsets(starts - starts[0])
-        return replace(self, bags=bags, partition=self.partition[elements], which=self.which[some])
-
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         """The cuts at flat margins, in the order of the labels; the result does not depend on `threads`.
 
@@ -222,17 +215,17 @@ def row_cuts(scores: Scores, truth: Truth, surrogate: LossSurrogate, threads: in
     n, width = scores.shape
     from setloss.plans.kernels import write_row_cuts
 
-    if width <= REMEMBERED_WIDTH:
-        plans, which = _plans_of_width(surrogate, width), np.count_nonzero(truth, axis=1)
+    every_kind = width <= REMEMBERED_WIDTH
+    if every_kind:
+        plans = _plans_of_width(surrogate, width)
     else:
-        positives = np.array([np.count_nonzero(row) for row in truth])
-        plans, which = _plans(surrogate, positives, width), np.arange(n)
+        plans = _plans(surrogate, np.array([np.count_nonzero(row) for row in truth]), width)
     values, gradient = np.empty(n), np.empty_like(scores)
 
     def work(first: int, last: int) -> None:
         space = space_for_cuts(plans, width, scores.dtype)
         own = np.empty(width, dtype=np.int16), np.empty(width, dtype=bool)
-        write_row_cuts(first, last, (scores, truth, which), plans.arrays, space, own, (values, gradient))
+        write_row_cuts(first, last, (scores, truth, every_kind), plans.arrays, space, own, (values, gradient))
 
     share_out(work, n, threads)
     return values, gradient

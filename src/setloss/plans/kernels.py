@@ -41,14 +41,11 @@ def _lovasz(ranked, order, plan, tables, slope):
     """Write the slopes of the Lovász part; returns its offset and value."""
     sizes, values = tables
     part, elementwise = plan.lovasz, plan.elementwise
-    if part.kind == NONE:
-        return 0.0, 0.0
     m, cell = float(sizes[0]), part.start
     misses = alarms = offset = value = 0.0
-    for rank in range(len(order)):
+    rank = 0
+    while rank < len(order) and (ranked[rank] < 1.0 or not elementwise):
         slack = 1.0 - np.float64(ranked[rank])
-        if elementwise and slack <= 0.0:
-            break
         axis = order[rank] >> 32
         if part.kind == CURVE:
             gain = values[part.start + rank]
@@ -70,10 +67,11 @@ def _lovasz(ranked, order, plan, tables, slope):
         slope[order[rank] & ELEMENT] = gain
         offset += gain
         value += gain * slack
+        rank += 1
     if not elementwise and not value > 0.0:
         for i in range(len(slope)):
             slope[i] = 0.0
-        return 0.0, 0.0
+        offset = value = 0.0
     return offset, value
 
 
@@ -91,15 +89,18 @@ def bag_cut(margins, partition, plan, tables, space, slope, chosen):
     for i in range(p):
         slope[i] = 0.0
         chosen[i] = False
-    offset, value = _lovasz(ranked, order[:count], plan, tables, slope)
-    loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], space, chosen)
-    if best > 0.0:
-        offset += loss
-        value += best
-        rate = plan.scale if plan.margin else plan.scale * loss
-        for i in range(p):
-            if chosen[i]:
-                slope[i] += rate
+    offset = value = 0.0
+    if plan.lovasz.kind != NONE:
+        offset, value = _lovasz(ranked, order[:count], plan, tables, slope)
+    if plan.rescaled.kind != NONE:
+        loss, best = worst_set(ranked, order[:count], plan, tables, ranked[p:], space, chosen)
+        if best > 0.0:
+            offset += loss
+            value += best
+            rate = plan.scale if plan.margin else plan.scale * loss
+            for i in range(p):
+                if chosen[i]:
+                    slope[i] += rate
     return offset, value
 
 
@@ -124,27 +125,30 @@ def write_cuts(first, last, data, plans, space, chosen, out):
 def write_row_cuts(first, last, data, plans, space, own, out):
     """The cuts of the rows from `first` up to `last`; `out` receives values and gradients in the scores.
 
-    Both are NaN where a score is not finite. A row of gradients holds its margins first and its slopes then; `own` is
-    workspace for a partition and the worst set.
+    Both are NaN where a score is not finite. `every_kind` says whether there is a plan for each number of positives,
+    or one for each row. A row of gradients holds its margins first and its slopes then; `own` is workspace for a
+    partition and the worst set.
     """
-    scores, truth, which = data
-    records, sizes, tables = plans
+    scores, truth, every_kind = data
+    records, sizes, cells = plans
     partition, chosen = own
     values, gradients = out
     width = scores.shape[1]
     for i in range(first, last):
-        gradient, finite = gradients[i], True
+        gradient, finite, positives = gradients[i], True, 0
         for j in range(width):
             partition[j] = 0 if truth[i, j] else 1
             gradient[j] = scores[i, j] if truth[i, j] else -scores[i, j]
             finite &= np.isfinite(gradient[j])
-        if not finite:
+            positives += truth[i, j]
+        kind = positives if every_kind else i
+        if finite:
+            tables = sizes[kind], cells
+            values[i] = bag_cut(gradient, partition, records[kind], tables, space, gradient, chosen)[1]
+            for j in range(width):
+                if truth[i, j]:
+                    gradient[j] = -gradient[j]
+        else:
             values[i] = np.nan
             for j in range(width):
                 gradient[j] = np.nan
-            continue
-        plan = records[which[i]]
-        values[i] = bag_cut(gradient, partition, plan, (sizes[which[i]], tables), space, gradient, chosen)[1]
-        for j in range(width):
-            if truth[i, j]:
-                gradient[j] = -gradient[j]

@@ -10,7 +10,7 @@ false negatives.
 import numpy as np
 
 from setloss.compilation import inner_kernel
-from setloss.plans.records import CURVE, LINEAR, NONE, TABLE, TVERSKY, TVERSKY_SUPERMODULAR
+from setloss.plans.records import CURVE, LINEAR, TABLE, TVERSKY, TVERSKY_SUPERMODULAR
 from setloss.setfunctions import tversky
 
 ELEMENT = 0xFFFFFFFF
@@ -99,8 +99,6 @@ def worst_set(ranked, order, plan, tables, grouped, space, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
         return _best_of_curve(ranked, order, plan, tables, chosen)
-    if plan.rescaled.kind == NONE:
-        return 0.0, 0.0
     return _best_of_counts(ranked, order, plan, tables, grouped, space, chosen)
 
 
