@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from setloss.arguments import as_labels, is_missing, is_number_within, is_positive_number, is_whole_number
-
-
-@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int8(3), 1e300])
-def test_positive_numbers(value):
-    assert is_positive_number(value)
-
-
-@pytest.mark.parametrize("value", [0, -1.0, np.inf, np.nan, "1", None, 1j, [1]])
-def test_what_is_no_positive_number(value):
-    assert not is_positive_number(value)
+from setloss.arguments import as_labels, is_missing, is_number_within, is_whole_number
 
 
 def test_whole_numbers_lie_between_their_bounds():
@@ -29,8 +19,8 @@ def test_missing_is_none_or_nan():
 
 
 def test_numbers_within_bounds():
-    assert all(is_number_within(value, 0, 1) for value in (0, 0.5, np.float32(1)))
-    assert not any(is_number_within(value, 0, 1) for value in (True, -0.1, 1.1, "1", None))
+    assert all(is_number_within(value, 0, 1) for value in (0, 0.5, np.float32(1), np.int8(1)))
+    assert not any(is_number_within(value, 0, 1) for value in (True, -0.1, 1.1, np.nan, "1", None, 1j, [1]))
     assert not is_number_within(np.inf, 0)
 
 

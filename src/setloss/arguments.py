@@ -15,11 +15,6 @@ def is_number_within(value: object, low: float, high: float = inf) -> bool:
     return low <= float(value) <= high and float(value) < inf
 
 
-def is_positive_number(value: object) -> bool:
-    """Whether it is a finite number above 0, of Python or NumPy."""
-    return isinstance(value, Real) and 0 < float(value) < inf
-
-
 def is_whole_number(value: object, low: int, high: float = inf) -> bool:
     """Whether it is a whole number from `low` to `high`, of Python or NumPy."""
     return isinstance(value, Integral) and low <= int(value) <= high

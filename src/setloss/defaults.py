@@ -5,7 +5,7 @@ operator that a user names is used exactly as named.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -34,28 +34,3 @@ AS_PRINTED = Default("dice", "bd", 2.0)
 
 LOOSER_FOLDS = 3.0
 """Ratio of the gap of fits on folds, which are only compared, to the gap of the final fit."""
-
-
-@dataclass(frozen=True)
-class NetworkMode:
-    """Margins of a network's loss, shares of the loss at expected counts and of cross-entropy, and its sets."""
-
-    margins: Literal["logits", "probabilities"]
-    cross_entropy: float
-    soft_share: float | Literal["adaptive"] = 0.5
-    over: Literal["image", "batch"] = "image"
-    absent: Literal["keep", "skip"] = "keep"
-
-
-NETWORK_MODES = {
-    "binary": NetworkMode("probabilities", 1.0, soft_share="adaptive"),
-    "multilabel": NetworkMode("logits", 0.0),
-    "multiclass": NetworkMode("probabilities", 0.5, over="batch", absent="skip"),
-}
-"""Modes of networks without a named operator (comparisons: docs/pytorch.md). Pixels: the surrogate of probabilities,
-mixed with the loss at expected counts (`setloss.nn.soft_loss`), and cross-entropy; masks choose the share set by set,
-classes have equal parts, half as much cross-entropy and one set per class of the batch. Label sets: the surrogate of
-the logits alone."""
-
-NAMED_OPERATOR = NetworkMode("logits", 0.0, soft_share=0.0)
-"""Mode of networks with a named operator: that operator, of the logits, and nothing else."""

@@ -46,18 +46,18 @@ def test_the_default_for_classes_has_a_set_for_every_class_in_the_batch():
 
 
 def test_naming_an_operator_gives_that_operator_alone():
-    settings = SetLoss("dice", "bd", mode="multiclass").settings
+    settings = SetLoss("dice", "bd", mode="multiclass")
     assert (settings.margins, settings.over, settings.absent) == ("logits", "image", "keep")
     assert settings.soft_share == settings.with_cross_entropy == 0
 
 
 def test_naming_a_loss_keeps_the_recommended_way():
-    settings = SetLoss("dice").settings
+    settings = SetLoss("dice")
     assert (settings.operator, settings.margins, settings.with_cross_entropy) == ("bd-monotone", "probabilities", 1.0)
-    assert (settings.soft_share, SetLoss("dice", mode="multiclass").settings.soft_share) == ("adaptive", 0.5)
-    assert SetLoss("curve1").settings.soft_share == SetLoss("dice", mode="multilabel").settings.soft_share == 0
-    assert SetLoss("iou").settings.operator == SetLoss("jaccard").settings.operator == "lovasz"
-    assert SetLoss(reduction="none").settings.with_cross_entropy == 0
+    assert (settings.soft_share, SetLoss("dice", mode="multiclass").soft_share) == ("adaptive", 0.5)
+    assert SetLoss("curve1").soft_share == SetLoss("dice", mode="multilabel").soft_share == 0
+    assert SetLoss("iou").operator == SetLoss("jaccard").operator == "lovasz"
+    assert SetLoss(reduction="none").with_cross_entropy == 0
 
 
 def test_there_is_a_slope_where_all_scores_are_zero():

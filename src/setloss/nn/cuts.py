@@ -8,6 +8,7 @@ of an operator, so that a graph refers to no object of ours. Losses without such
 own) and operators without a name break the graph.
 """
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -96,11 +97,15 @@ class Cuts(torch.autograd.Function):
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
         ctx.save_for_backward(output[1])
         ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
 
     @staticmethod
-    def backward(ctx: Any, *outer: Tensor) -> tuple[Tensor, None, None, None]:
+    def backward(ctx: Any, *outer: Tensor | None) -> tuple[Tensor | None, None, None, None]:
         (gradient,) = ctx.saved_tensors
-        return outer[0].unsqueeze(1) * gradient, None, None, None
+        return None if outer[0] is None else outer[0].unsqueeze(1) * gradient, None, None, None
+
+
+Cuts.forward.__signature__ = signature(Cuts.forward)  # type: ignore[attr-defined]  # torch asks at every call
 
 
 # ---------------------------------------------------------------- in a compiled graph

@@ -1,25 +1,24 @@
 """Set-level losses: targets -> sets -> cuts -> reduction, one module of `setloss.nn` each."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from setloss.defaults import NETWORKS
-from setloss.losses import Loss
+from setloss.losses import Loss, as_loss
 from setloss.nn.check_targets import warn_of_classes, warn_of_probabilities
 from setloss.nn.cuts import make_plan, values_of_sets
-from setloss.nn.parameters import Settings
+from setloss.nn.parameters import check_factors, check_names, recommended, takes_weights
 from setloss.nn.reduction import Absent, Reduction, counted_sets, mean_cross_entropy, reduced, set_factors
 from setloss.nn.sets import Classes, Margins, Over, Sets, arrange, arrange_groups, chosen_classes
-from setloss.nn.soft_loss import SoftShare, mixed, mixed_values
+from setloss.nn.soft_loss import SoftShare, mixed
 from setloss.nn.targets import Decisions, Mode, decisions
-from setloss.nn.weighted_jaccard import arrange_weighted, weighted_jaccard
+from setloss.nn.weighted_jaccard import element_weights, weighted_jaccard
 from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
-from setloss.plans.build import LossSurrogate
 
 
 class SetLoss(nn.Module):
@@ -105,22 +104,21 @@ class SetLoss(nn.Module):
         reduction: Reduction = "mean",
     ) -> None:
         super().__init__()
-        self.settings = Settings.completed(
-            loss=loss,
-            operator=operator,
-            scale=scale,
-            margins=margins,
-            soft_share=soft_share,
-            with_cross_entropy=with_cross_entropy,
-            mode=mode,
-            over=over,
-            classes=classes,
-            include_background=include_background,
-            ignore_index=ignore_index,
-            absent=absent,
-            reduction=reduction,
+        check_names(mode=mode, margins=margins, over=over, absent=absent, reduction=reduction)
+        self.loss, self.mode, self.reduction = as_loss(loss), mode, reduction
+        self.classes, self.include_background, self.ignore_index = classes, include_background, ignore_index
+        usual = recommended(self.loss, operator, mode, margins, reduction)
+        self.operator: str | Operator = usual["operator"] if operator is None else operator
+        self.margins: Margins = margins or usual["margins"]
+        self.soft_share: SoftShare = usual["soft_share"] if soft_share is None else soft_share
+        self.with_cross_entropy: float = (
+            usual["with_cross_entropy"] if with_cross_entropy is None else with_cross_entropy
         )
-        self.plan = make_plan(self.settings.loss, self.settings.operator, self.settings.scale)
+        self.over: Over = over or usual["over"]
+        self.absent: Absent = absent or usual["absent"]
+        check_factors(self.loss, self.margins, self.soft_share, self.with_cross_entropy, reduction)
+        self.plan = make_plan(self.loss, self.operator, scale)
+        self.takes_weights = self.over != "groups" and takes_weights(self.loss, self.operator)
         factors = None if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
 
@@ -154,26 +152,48 @@ class SetLoss(nn.Module):
             For ``over="groups"``: integers of the shape of the target, multiclass ``(N, C, ...)``; see
             `component_groups`.
         """
-        settings, mode = self.settings, self.settings.mode
-        given = decisions(logits, target, mask, mode, settings.ignore_index, settings.takes_weights)
+        mode = self.mode
+        given = decisions(logits, target, mask, mode, self.ignore_index, self.takes_weights)
         warn_of_probabilities(logits)
         if mode == "binary":
             warn_of_classes(target)
-        classes = chosen_classes(settings.classes, settings.include_background, given.logits, mode)
+        classes = chosen_classes(self.classes, self.include_background, given.logits, mode)
+        sets = self._sets(given, classes, groups, element_weight)
+        counted = counted_sets(sets, self.absent)
+        if counted is not None and self.absent == "skip":  # an infinite score must not reach the gradient
+            sets = replace(sets, predicted=torch.where(counted.view(-1, 1), sets.predicted, 0.0))
         if given.shares is not None or element_weight is not None:
-            sets, values = _weighted_values(given, settings, classes, groups, element_weight)
+            values = weighted_jaccard(sets)
         else:
-            sets = _sets(given, settings, classes, groups)
-            values = _values(sets, self.plan, settings)
-        counted = counted_sets(sets, settings.absent)
+            values = values_of_sets(sets.scores, sets.truth, sets.valid, self.plan)
+        if self.soft_share and self.loss.form is not None:
+            values = mixed(values, sets, self.loss.form, self.soft_share)
         factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
-        total = reduced(values.view(sets.shape), counted, factors, settings.reduction)
-        if settings.with_cross_entropy:
-            total = total + settings.with_cross_entropy * mean_cross_entropy(given, element_weight)
+        values = values if values.shape == sets.shape else values.view(sets.shape)
+        total = reduced(values, counted, factors, self.reduction)
+        if self.with_cross_entropy:
+            total = torch.add(total, mean_cross_entropy(given, element_weight), alpha=self.with_cross_entropy)
         return total if given.assertion is None else total + given.assertion
 
+    def _sets(
+        self, given: Decisions, classes: list[int] | None, groups: Tensor | None, element_weight: Tensor | None
+    ) -> Sets:
+        if element_weight is not None and not self.takes_weights:
+            raise ValueError(
+                'element_weight is for L of Jaccard (loss="jaccard", operator="lovasz", over other than "groups"), '
+                "which is submodular at real counts; other losses are tables over whole counts. Got "
+                f"loss={self.loss}, operator={self.operator!r}, over={self.over!r}."
+            )
+        if self.over == "groups":
+            return arrange_groups(given, groups, self.mode, self.margins, classes)
+        if groups is not None:
+            raise ValueError("groups= is for over='groups'")
+        weights = element_weights(given, element_weight)
+        return arrange(given, self.mode, self.over, self.margins, classes, weights)
+
     def extra_repr(self) -> str:
-        return ", ".join(f"{field.name}={getattr(self.settings, field.name)!r}" for field in fields(self.settings))
+        names = ("loss", "operator", "margins", "soft_share", "with_cross_entropy", "mode", "over", "absent")
+        return ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
 
 
 def set_loss(
@@ -196,43 +216,3 @@ def set_loss(
     """
     loss = SetLoss(**parameters)
     return loss.forward(logits, target, mask=mask, weight=weight, element_weight=element_weight, groups=groups)
-
-
-def _sets(given: Decisions, settings: Settings, classes: list[int] | None, groups: Tensor | None) -> Sets:
-    if settings.over == "groups":
-        return arrange_groups(given, groups, settings.mode, settings.margins, classes)
-    if groups is not None:
-        raise ValueError("groups= is for over='groups'")
-    return arrange(given, settings.mode, settings.over, settings.margins, classes)
-
-
-def _values(sets: Sets, plan: LossSurrogate, settings: Settings) -> Tensor:
-    """Sets that are left out are computed on zeros: an infinite score among them must not reach the gradient."""
-    if settings.absent == "skip":
-        sets = replace(sets, scores=torch.where(sets.has_positives.unsqueeze(1), sets.scores, 0.0))
-    values = values_of_sets(sets.scores, sets.truth, sets.valid, plan)
-    form = settings.loss.form
-    if not settings.soft_share or form is None:
-        return values
-    return mixed_values(sets, values, form, settings.soft_share)
-
-
-def _weighted_values(
-    given: Decisions,
-    settings: Settings,
-    classes: list[int] | None,
-    groups: Tensor | None,
-    element_weight: Tensor | None,
-) -> tuple[Sets, Tensor]:
-    if groups is not None or not settings.takes_weights:
-        raise ValueError(
-            "soft labels and element_weight are for L of Jaccard, which is submodular at real counts "
-            '(loss="jaccard", operator="lovasz", over other than "groups"); '
-            f"other losses are tables over whole counts. Got loss={settings.loss}, "
-            f"operator={settings.operator!r}, over={settings.over!r}."
-        )
-    sets, elements = arrange_weighted(given, settings.mode, settings.over, settings.margins, classes, element_weight)
-    values, form = weighted_jaccard(elements), settings.loss.form
-    if settings.soft_share and form is not None:
-        values = mixed(values, elements.as_positive, elements.shares, elements.weight, form, settings.soft_share)
-    return sets, values

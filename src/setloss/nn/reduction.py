@@ -16,11 +16,11 @@ Absent = Literal["keep", "skip"]
 
 def counted_sets(sets: Sets, absent: Absent) -> Tensor | None:
     """Which sets count, of the shape of the sets; None where all do."""
-    if absent == "skip":
-        return sets.has_positives.view(sets.shape)
-    if sets.valid is not None:
-        return sets.valid.any(1).view(sets.shape)
-    return None if sets.scores.shape[1] else torch.zeros(sets.shape, dtype=torch.bool, device=sets.scores.device)
+    truth, valid = sets.truth, sets.valid
+    if absent == "keep" and valid is None and truth.shape[1]:
+        return None
+    members = truth if valid is None else truth & valid if absent == "skip" else valid
+    return members.any(1).view(sets.shape)
 
 
 def set_factors(
@@ -88,19 +88,21 @@ def mean_cross_entropy(given: Decisions, weight: Tensor | None = None) -> Tensor
 
     `weight` is a factor per pixel; the mean is the weighted mean.
     """
-    values = _cross_entropies(given)
+    if given.valid is None and weight is None and given.logits.numel():
+        return _cross_entropy(given, "mean")
+    values = _cross_entropy(given, "none")
     shares = None if weight is None else weight.to(values.dtype).expand(values.shape)
     return reduced(values, given.valid, shares, "mean")
 
 
-def _cross_entropies(given: Decisions) -> Tensor:
+def _cross_entropy(given: Decisions, reduction: Reduction) -> Tensor:
     """Cross-entropies of the pixels; logits that do not count are 0, so no infinite one has a slope."""
     logits = given.logits if given.counted is None else given.logits.masked_fill(~given.counted, 0.0)
     if not given.of_classes:
         truth = given.truth.to(logits.dtype) if given.shares is None else given.shares
-        return binary_cross_entropy_with_logits(logits, truth, reduction="none")
+        return binary_cross_entropy_with_logits(logits, truth, reduction=reduction)
     if given.shares is not None:
-        return cross_entropy(logits, given.shares, reduction="none")
+        return cross_entropy(logits, given.shares, reduction=reduction)
     labels = given.labels.to(torch.int64)
     labels = labels if given.valid is None else torch.where(given.valid, labels, 0)
-    return cross_entropy(logits, labels, reduction="none")
+    return cross_entropy(logits, labels, reduction=reduction)

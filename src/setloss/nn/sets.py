@@ -32,19 +32,26 @@ MOST_GROUPS = 2**31
 class Sets:
     """A set per row; `shape` is how the rows are laid out for the user, one number per set.
 
-    `classes` is the class of every row where `shape` does not end with the classes.
+    `predicted` are logits, or probabilities of a positive. Sets of probabilities and sets with weights or soft labels
+    have `labels` in [0, 1] and factors `weight`, None for ones, 0 where an element does not count. `classes` is the
+    class of every row where `shape` does not end with the classes.
     """
 
-    scores: Tensor
+    predicted: Tensor
     truth: Tensor
     valid: Tensor | None
     shape: tuple[int, ...]
+    margins: Margins
+    labels: Tensor | None = None
+    weight: Tensor | None = None
     classes: Tensor | None = None
 
     @property
-    def has_positives(self) -> Tensor:
-        """Whether a row has a positive that counts."""
-        return (self.truth if self.valid is None else self.truth & self.valid).any(1)
+    def scores(self) -> Tensor:
+        """The product y m of every element, of the margins and labels of 0 and 1."""
+        if self.margins == "logits" or self.labels is None:
+            return self.predicted
+        return self.predicted + (self.labels - 1)
 
 
 def chosen_classes(classes: Classes, include_background: bool, logits: Tensor, mode: Mode) -> list[int] | None:
@@ -62,21 +69,32 @@ def chosen_classes(classes: Classes, include_background: bool, logits: Tensor, m
     return [int(c) for c in classes if include_background or c != 0]
 
 
-def arrange(given: Decisions, mode: Mode, over: Over, margins: Margins, chosen: list[int] | None) -> Sets:
+def arrange(
+    given: Decisions, mode: Mode, over: Over, margins: Margins, chosen: list[int] | None, weight: Tensor | None
+) -> Sets:
     """The sets of a batch over images, classes or the whole batch; `chosen` as from `chosen_classes`."""
-    parts = scores_of(given, margins), given.truth, given.counted
-    (scores, truth, valid), shape = rows_of(parts, mode, over, chosen)
-    return Sets(scores, truth, valid, shape)
+    predicted, labels, weight = _elements(given, margins, weight)
+    parts = predicted, given.truth, given.counted, labels, weight
+    (predicted, truth, valid, labels, weight), shape = rows_of(parts, mode, over, chosen)
+    return Sets(predicted, truth, valid, shape, margins, labels, weight)
 
 
-def scores_of(given: Decisions, margins: Margins) -> Tensor:
-    """The product y m of every decision, of the shape of its truth; logits that do not count spoil no others."""
-    if margins == "logits":
-        return given.logits
+def _elements(
+    given: Decisions, margins: Margins, weight: Tensor | None
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """What is predicted of every decision, its label as a number and its weight.
+
+    Logits that do not count become 0 before they can spoil the others of a pixel. Labels are None where only the cuts
+    of logits are asked for, which read bools.
+    """
+    if margins == "logits" and given.shares is None and weight is None:
+        return given.logits, None, None
     logits, counted = given.logits, given.counted
-    if counted is not None and given.of_classes:
+    if counted is not None:
         logits = logits.masked_fill(~counted, 0.0)
-    return probabilities(logits, given.of_classes) - (~given.truth).to(logits.dtype)
+        weight = counted.to(logits.dtype) if weight is None else torch.where(counted, weight, 0.0)
+    labels = given.truth.to(logits.dtype) if given.shares is None else given.shares
+    return logits if margins == "logits" else probabilities(logits, given.of_classes), labels, weight
 
 
 def probabilities(logits: Tensor, of_classes: bool) -> Tensor:
@@ -138,8 +156,17 @@ def arrange_groups(
     where = torch.zeros(shape, dtype=torch.int64, device=numbers.device)
     valid = torch.zeros(shape, dtype=torch.bool, device=numbers.device)
     where[place[order], column], valid[place[order], column] = members[order], True
-    scores, truth = scores_of(given, margins).flatten()[where], given.truth.flatten()[where]
-    return Sets(scores, truth, valid, (len(sizes),), channel[found // most])
+    predicted, labels, _ = _elements(given, margins, None)
+    return Sets(
+        predicted.flatten()[where],
+        given.truth.flatten()[where],
+        valid,
+        (len(sizes),),
+        margins,
+        None if labels is None else labels.flatten()[where],
+        valid.to(predicted.dtype),
+        channel[found // most],
+    )
 
 
 def _checked_groups(given: Decisions, groups: object) -> Tensor:

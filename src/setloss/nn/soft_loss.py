@@ -23,24 +23,12 @@ from torch import Tensor
 
 from setloss.losses import Form
 from setloss.nn.sets import Sets
-from setloss.setfunctions.tversky import denominator
 
 SoftShare = float | Literal["adaptive"]
 """Share of the loss at expected counts: a number from 0 to 1, or for each set its own."""
 
 
-def mixed_values(sets: Sets, surrogate: Tensor, loss: Form, share: SoftShare) -> Tensor:
-    """`mixed` for rows of scores y (1 - q)."""
-    positive = sets.truth.to(sets.scores.dtype)
-    p = sets.scores + (1 - positive)
-    if sets.valid is not None:
-        p, positive = torch.where(sets.valid, p, 0.0), torch.where(sets.valid, positive, 0.0)
-    return mixed(surrogate, p, positive, None, loss, share)
-
-
-def mixed(
-    surrogate: Tensor, p: Tensor, labels: Tensor, weight: Tensor | None, loss: Form, share: SoftShare
-) -> Tensor:
+def mixed(surrogate: Tensor, sets: Sets, loss: Form, share: SoftShare) -> Tensor:
     """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
 
     Sets without positives have the value B, with "adaptive" times a factor from 0 to 1/4 in the slope.
@@ -49,24 +37,28 @@ def mixed(
     ----------
     surrogate
         B, one number per set.
-    p, labels, weight
-        Rows of the probabilities of a positive (1 - q or q), of labels in [0, 1] and of weights, None for ones.
+    sets
+        Sets of probabilities.
     loss, share
         The numbers of a loss of the Tversky family, and s.
     """
-    positive = labels if weight is None else weight * labels
+    p, positive = sets.predicted, sets.labels
+    assert positive is not None
+    if sets.weight is not None:
+        p, positive = p * sets.weight, positive * sets.weight
     # Products and sums: autocast would take dot products in half precision.
-    right, positives = (p * positive).sum(1), positive.sum(1)
-    alarms = (p if weight is None else p * weight).sum(1) - right
+    right, positives, found = (sets.predicted * positive).sum(1), positive.sum(1), p.sum(1)
     some = positives > 0
     a, b = loss.false_positive, loss.false_negative
     if share == "adaptive" and a + b > 1:
         a, b = a / (a + b), b / (a + b)
-    missed = positives - right
-    total: Tensor = denominator(missed, alarms, torch.where(some, positives, 1.0), a, b)
-    soft = (b * missed + a * alarms) / torch.where(total > 0, total, 1.0)  # 0/0: no mistake has a weight
+    total = torch.add(b * positives, found, alpha=a)
+    if a + b != 1:
+        total = total + (1 - a - b) * right
+    soft = (total - right) / torch.where(total > 0, total, 1.0)  # 0/0: no mistake has a weight
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, soft, surrogate), share)
-    overlap = torch.where(some, 1 - soft, 0.0).sum() / some.sum().clamp(min=1)
-    constant = torch.where(some, soft, 1 - (overlap / 2) ** 2).detach()
+    fixed = soft.detach()
+    half = torch.where(some, 0.5 - fixed / 2, 0.0).sum() / some.sum().clamp(min=1)
+    constant = torch.where(some, fixed, 1 - half * half)
     return torch.lerp(surrogate, torch.where(some, soft, surrogate.detach()), constant)

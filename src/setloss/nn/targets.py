@@ -59,7 +59,7 @@ def decisions(
         )
     valid = _both(_labelled(target, ignore_index), mask, target, channels=mode == "multilabel")
     partial, assertion = check_labels(target, valid, None, soft)
-    truth = target if target.dtype == torch.bool else target == 1
+    truth = target if target.dtype == torch.bool else target > 0 if partial else target == 1
     return Decisions(scores, truth, target, valid, target.to(scores.dtype) if partial else None, assertion)
 
 

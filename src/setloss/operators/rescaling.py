@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.arguments import is_positive_number
+from setloss.arguments import is_number_within
 from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
 from setloss.setfunctions.combinations import Sum, unscaled
 from setloss.setfunctions.counts import MAX_CELLS, CountCurve, CountFunction, TableTooLargeError, cells_in_words
@@ -38,7 +38,7 @@ Scale = float | Literal["mean"]
 
 def check_scale(scale: Scale, owner: str = "") -> None:
     """Raise a `ValueError` unless the scale c is a positive number or "mean"."""
-    if scale != "mean" and not is_positive_number(scale):
+    if scale != "mean" and not (is_number_within(scale, 0) and scale > 0):
         raise ValueError(f'{owner}the scale c must be a positive number or "mean"; got {scale!r}')
 
 

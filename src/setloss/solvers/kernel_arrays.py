@@ -104,22 +104,21 @@ class Active(NamedTuple):
     """The elements that are visited.
 
     `places` has, from the first element of bag i on, the places in the bag of its `widths[i]` active elements, in
-    ascending order. What follows these in the range of the bag means nothing. Where all elements of a bag are active,
-    nothing is written there, and `every` has their places (`setloss.solvers.visits.active_places`).
+    ascending order. What follows these in the range of the bag means nothing.
     """
 
     places: NDArray[np.int32]
     widths: NDArray[np.int64]
-    every: NDArray[np.int32]
 
     @classmethod
     def all(cls, bags: Bags) -> Active:
         """Every element of every bag."""
-        every = np.arange(bags.sizes.max(initial=0), dtype=np.int32)
-        return cls(np.empty(bags.elements, dtype=np.int32), bags.sizes.astype(np.int64), every)
+        places = np.arange(bags.elements, dtype=np.int32)
+        places -= np.repeat(bags.offsets[:-1].astype(np.int32), bags.sizes)
+        return cls(places, bags.sizes.astype(np.int64))
 
     def copy(self) -> Active:
-        return Active(self.places.copy(), self.widths.copy(), self.every)
+        return Active(self.places.copy(), self.widths.copy())
 
 
 class Combination(NamedTuple):
