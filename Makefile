@@ -35,10 +35,10 @@ bench: venv  ## the benchmarks; QUICK=1 for the short ones, ONLY=convergence for
 judge: venv  ## random problems judged by enumeration, apart from the tests; CASES=60000
 	$(RUN) -m benchmarks.judge --cases $(or $(CASES),60000)
 
-fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=npz for one
+fuzz: venv  ## coverage-guided fuzzing of every reader of files, MINUTES=2 each; READER=csv for one
 	@$(RUN) -c 'import atheris' 2> /dev/null || \
 	  $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --group fuzz
-	@for reader in $(or $(READER),arff csv npz parquet skops svm); do \
+	@for reader in $(or $(READER),arff csv parquet skops); do \
 	  echo "$$reader"; $(RUN) fuzz/readers.py $$reader -max_total_time=$$((60 * $(or $(MINUTES),2))) -verbosity=0 || exit 1; done
 
 package: python  ## wheel, sdist and core tests in fresh environments; JOBS="core oldest", PYTHONS="python3.12 python3.13", OUT=dist

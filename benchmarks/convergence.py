@@ -24,8 +24,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.convergence_table import add_fit, read_fits, summary
 from benchmarks.measure import Row
-from setloss.bags import Bags
-from setloss.estimators.elements import elements_of_groups, elements_of_labels
+from setloss.estimators.set_layout import SetLayout
 from setloss.losses import loss_named
 from setloss.solvers import Design, Limits, Problem, solve
 
@@ -120,10 +119,8 @@ def problem_of(shape: Shape, operator: str, C: float) -> Problem:
     """The problem that an estimator would solve."""
     X, Y = data_of(shape)
     loss = loss_named("jaccard" if operator == "lovasz" else "dice")
-    if shape.labels:
-        elements = elements_of_labels(Y, np.ones_like(Y), np.ones(len(X)))
-    else:
-        elements = elements_of_groups(Y[:, 0], Bags.from_offsets(np.arange(shape.sets + 1) * FRAMES), np.ones(len(X)))
+    groups = None if shape.labels else np.arange(len(X)) // FRAMES
+    elements = SetLayout.of(len(X), groups, not shape.labels).elements(Y, np.ones_like(Y), np.ones(len(X)))
     constant = float(np.sqrt(Design.of(X).squared_norms().mean()))
     return elements.problem(X, constant, loss, operator, 1.0, C)
 

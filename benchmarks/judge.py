@@ -49,6 +49,7 @@ from setloss.decisions.pixels import decide_pixels
 from setloss.decomposition import lower_bound
 from setloss.estimators import SetClassifier
 from setloss.losses import from_set_function
+from setloss.losses.custom import CallableLoss
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Status
@@ -317,7 +318,7 @@ def judge_decision(rng: Generator) -> float:
     found = decide(given, loss, scores="log-odds", **where)
     other = int(rng.integers(2**p))
     off = 0.0
-    if not isinstance(loss, CostCurve | setloss.losses.CallableLoss):  # others may fall, and are refused there
+    if not isinstance(loss, CostCurve | CallableLoss):  # others may fall, and are refused there
         said = expected_losses_of(sets[other] if in_bags else sets[other][None], given, loss, **where)
         off = abs(float(said[0]) - expected[other]) / (1 + expected.max())
     return max(off, wrong_choice(np.ravel(found.sets), float(found.expected_loss[0]), expected))

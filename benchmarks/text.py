@@ -10,6 +10,8 @@ features, so that few are frequent and most are rare.
 from __future__ import annotations
 
 import resource
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.measure import Row
 from benchmarks.solvers import DATA
-from setloss.estimators.elements import elements_of_labels
+from setloss.estimators.set_layout import SetLayout
 from setloss.losses import loss_named
 from setloss.solvers import Limits, Problem, Record, Status, solve
 
@@ -72,7 +74,7 @@ def mulan(name: str) -> tuple[csr_array, np.ndarray] | None:
 
 def problem_of(X: Any, Y: np.ndarray, operator: str, C: float) -> Problem:
     """The problem that `SetClassifier` would solve, with an intercept as LinearSVC has it."""
-    elements = elements_of_labels(Y, np.ones_like(Y), np.ones(len(Y)))
+    elements = SetLayout.of(len(Y), None, flat=False).elements(Y, np.ones_like(Y), np.ones(len(Y)))
     loss = loss_named("jaccard" if operator == "lovasz" else "dice")
     return elements.problem(X, 1.0, loss, operator, 1.0, C)
 
@@ -124,10 +126,31 @@ def sparse_labels(n: int, p: int, a_set: int = 5) -> np.ndarray:
 
 
 def dense_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gaussian features, 100, and 30 labels by linear rules with noise."""
+    """Gaussian features, 100, and 30 labels by linear rules with noise; some at a time, for `memory_row`."""
     generator = np.random.default_rng(0)
-    X = generator.normal(size=(n, 100))
-    return X, X @ generator.normal(size=(100, 30)) / 10 + 0.5 * generator.normal(size=(n, 30)) > 0.7
+    X, Y = generator.normal(size=(n, 100)), np.empty((n, 30), dtype=bool)
+    rules = generator.normal(size=(100, 30)) / 10
+    for some in np.array_split(np.arange(n), 100):
+        Y[some] = X[some] @ rules + 0.5 * generator.normal(size=(len(some), 30)) > 0.7
+    return X, Y
+
+
+MEMORY = """
+from benchmarks.text import compile_kernels, dense_rows, peak_megabytes, problem_of
+from setloss.solvers import solve
+compile_kernels("{operator}")
+X, Y = dense_rows({n})
+before = peak_megabytes()
+solve(problem_of(X, Y, "{operator}", 1.0))
+print(peak_megabytes() - before)
+"""
+
+
+def memory_row(n: int, operator: str) -> Row:
+    """Memory of a fit above that of libraries, kernels, X and Y, in a new process."""
+    script = MEMORY.format(n=n, operator=operator)
+    found = subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.PIPE, text=True)
+    return Row(f"{n} rows x 100 x 30 labels, {operator}: MB over the data / 83", float(found.stdout), 83.0, 1.0)
 
 
 def rows(quick: bool) -> Iterator[Row]:
@@ -140,6 +163,7 @@ def rows(quick: bool) -> Iterator[Row]:
             for operator, target in TARGETS.items():
                 yield fit_row(name, X, Y, operator, C, seconds, target)
     n = 10_000 if quick else 200_000
+    yield memory_row(n, "hinge")
     dense, Y = dense_rows(n)
     seconds = reference(dense, Y, 1.0, "squared_hinge")
     for operator in ("hinge", "bd"):

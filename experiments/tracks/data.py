@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.generators import make_tracks
 from experiments.loaders import REPETITIONS, load_japanese_vowels, load_spoken_arabic_digits
-from setloss.io import DatasetError, Tracks, read
+from setloss.io import DatasetError, Tracks
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +121,16 @@ def arabic_speakers(folder: Path, utterances: int = REPETITIONS, every: int = 1)
 
 
 def buffy(folder: Path) -> TrackProblem | None:
-    """The paper's face tracks, which are not public, if the folder has ``buffy.npz`` (`setloss.io.read`):
+    """The paper's face tracks, which are not public, if the folder has ``buffy.npz`` (`numpy.savez`):
 
     ``X`` (27504, 1937), ``y`` (27504,), 1 being Buffy, and ``groups`` (27504,), the track of every frame.
     """
     file = folder / "buffy.npz"
-    return of_tracks("buffy", "Buffy face tracks", cast(Tracks, read(file))) if file.is_file() else None
+    if not file.is_file():
+        return None
+    with np.load(file) as arrays:
+        tracks = Tracks(arrays["X"], arrays["y"], arrays["groups"], None)
+    return of_tracks("buffy", "Buffy face tracks", tracks)
 
 
 SOURCES: dict[str, tuple[str, Callable[[Path, bool], TrackProblem]]] = {

@@ -4,14 +4,10 @@ import io
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import MultiOutputClassifier
 
 import setloss
 from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
-from setloss.estimators import SetDecisionCV
 from setloss.io import read_table
 
 pd = pytest.importorskip("pandas")
@@ -26,11 +22,6 @@ def trained(tmp_path_factory):
         patch.chdir(folder)
         orders().to_csv("orders.csv", index=False)
         run(f"train orders.csv --labels y_ {QUICK.replace('m.skops', 'orders.skops')}")
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(60, 3))
-        Y = (X[:, :2] + rng.normal(size=(60, 2)) > 0).astype(int)
-        np.savez("sets.npz", X=X, Y=Y)
-        run(f"train sets.npz {QUICK.replace('m.skops', 'sets.skops')}")
     return folder
 
 
@@ -83,44 +74,16 @@ def test_probabilities_and_other_losses(folder):
     assert few.to_numpy().sum() < many.to_numpy().sum()
 
 
-def test_models_that_decide_nothing_are_refused(folder):
-    with np.load("sets.npz") as data:
-        setloss.save(OneVsRestClassifier(LogisticRegression()).fit(data["X"], data["Y"]), "scores.skops")
-    for command in ("predict", "evaluate"):
-        assert "scores.skops gives scores and decides nothing; save SetDecisionCV" in complaint(
-            f"{command} scores.skops sets.npz"
-        )
-
-
-def test_models_of_the_library_serve_too(folder):
-    with np.load("sets.npz") as data:
-        model = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=2).fit(data["X"], data["Y"])
-        setloss.save(model, "own.skops")
-        expected = model.predict(data["X"])
-    found = frame_of("predict own.skops sets.npz").astype(int)
-    np.testing.assert_array_equal(found, expected)
-
-
 def test_bad_input_is_one_sentence(folder):
     assert "is no file" in complaint("predict none.skops orders.csv")
     assert "end in .skops" in complaint("predict orders.csv orders.csv")
     assert "there is no file none.csv" in complaint("predict orders.skops none.csv")
-    (folder / "a.svm").write_text("1 1:1\n")
-    assert "has the label 1" in complaint("train a.svm --labels 3 --model m.skops")
+    assert "fit SetDecisionCV()" in complaint("predict orders.skops orders.npz")
     assert "--out writes .csv files" in complaint("predict orders.skops orders.csv --out a.txt")
     assert "would replace" in complaint("predict orders.skops orders.csv --out orders.csv")
     assert "not two" in complaint("predict orders.skops orders.csv --names --probabilities")
     (folder / "broken.skops").write_bytes(b"PK\x03\x04")
     assert "cannot be read as a model" in complaint("predict broken.skops orders.csv")
-
-
-@pytest.mark.parametrize("broken", [{"_scorer": None}, {"rule_": "abc"}, {"source_": {"width": 1}}, {"source_": [1]}])
-@pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_a_model_that_does_not_fit_together_is_one_sentence(folder, command, broken):
-    model = setloss.load("sets.skops")
-    vars(model if "source_" in broken else model[-1]).update(broken)
-    setloss.save(model, "broken.skops")
-    complaint(command, "broken.skops", "sets.npz")
 
 
 def test_labels_in_one_cell_from_training_to_names(folder):

@@ -3,8 +3,8 @@
 import logging
 from unittest.mock import patch
 
+from helpers.children import until
 from helpers.command_line import NEVER
-from helpers.waiting import until
 from setloss.cli.progress import Waiting
 from setloss.estimators.fit_log import Fits
 
@@ -31,7 +31,7 @@ def test_the_share_that_is_done_and_the_time_left_are_said(capsys):
         log.info("fold 1 of 4", extra={"share": 0.0})
         said_in_the_end(capsys, " gone, fold 1 of 4\n")
         log.info("fold 4 of 4", extra={"share": 0.75})
-        said_in_the_end(capsys, " gone, 75% done, about 0:00 left, fold 4 of 4\n")
+        said_in_the_end(capsys, " gone, 75% done, about 0:00:00 left, fold 4 of 4\n")
 
 
 def test_the_time_left_is_that_of_the_fits_so_far(capsys):
@@ -45,7 +45,7 @@ def test_the_time_left_is_that_of_the_fits_so_far(capsys):
         waiting.doing("fold 1 of 4", 0.0)
         now[0] = 110.0
         waiting.doing("fold 2 of 4", 0.25)
-        assert waiting._left == "25% done, about 0:30 left"
+        assert waiting._bar.tasks[0].fields["left"] == "25% done, about 0:00:30 left"
 
 
 def test_fits_that_come_unexpectedly_are_part_of_the_whole():

@@ -117,7 +117,7 @@ def test_the_curve_is_drawn(folder):
 @pytest.mark.parametrize(
     ("options", "word"),
     [
-        ("--promise 1.5", "below 1"),
+        ("--promise 90", "--promise"),
         ("--promise 0.8 --confidence 90", "--confidence"),
         ("--promise 0.8 --average macro", "--average"),
         ("--promise -0.5 --method logistic --cv 2", "--promise"),

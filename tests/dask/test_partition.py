@@ -41,9 +41,9 @@ def test_a_feature_that_is_no_number(storage, value):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (lambda X: X[:, :4], "partition 1 has 4 features and partition 0 has 5"),
+        (lambda X: X[:, :4], "partition 1 has 4 features .* partition 0 has 5"),
         (lambda X: X[:-1], r"partition 1: y has shape .* give both the same partitions"),
-        (lambda X: X.astype(object), r"partition 1: the features are not a numeric matrix.*object"),
+        (lambda X: np.where(X > 1, "loud", X), r"partition 1: could not convert column \d of X .*text"),
     ],
 )
 def test_rows_that_do_not_fit(rows, message):
@@ -99,7 +99,7 @@ def test_a_bag_without_a_name():
     X, y, groups = frame_data()
     names = groups.astype(float)
     names[second(groups)] = np.nan
-    with pytest.raises(PartitionError, match="partition 1: row 0: groups must name"):
+    with pytest.raises(PartitionError, match=r"partition 1: groups must name .*element 0"):
         fit_named(X, y, groups, names)
 
 

@@ -61,8 +61,8 @@ class Data:
     def _risk_of(self, part, W):
         scores = np.hstack([part.X, np.full((len(part.X), 1), self.spec.constant)]) @ W.T
         if self.kind == "bags":
-            bags = [np.flatnonzero(part.groups == group) for group in np.unique(part.groups)]
-            return sum(part.weights[bag].mean() * self._value(part.y[bag] == 1, scores[bag, 0]) for bag in bags)
+            bags = [np.flatnonzero(part.sets.numbers == number) for number in range(len(part.sets))]
+            return sum(part.weights[bag].mean() * self._value(part.y[bag, 0] == 1, scores[bag, 0]) for bag in bags)
         known = ~np.isnan(part.y)
         return sum(
             part.weights[row] * self._value(part.y[row, here] == 1, scores[row, here])

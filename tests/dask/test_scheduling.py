@@ -15,10 +15,10 @@ from distributed.core import Status
 import dask
 import setloss.estimators as local
 from dask import delayed
+from helpers.children import PATIENCE, until
 from helpers.estimator_data import frame_data
 from helpers.forked import fork_server
 from helpers.partitioned import assert_certified, assert_same_problem, block_of, lengths, objective
-from helpers.waiting import PATIENCE, until
 from setloss.dask import ClusterLostError, PartitionError
 from setloss.dask import DaskSetClassifier as SetClassifier
 

@@ -8,7 +8,7 @@ from scipy.special import expit
 from setloss.bags import Bags
 from setloss.decisions.calibration import LONGEST, BagPotentials, Calibration, LabelPotentials
 from setloss.decisions.count_model import CountModel
-from setloss.decisions.fitting import Widths
+from setloss.decisions.fitting import Widths, calibrate
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS, RULES, RuleLearner, standard_error
 from setloss.losses import Dice
@@ -59,8 +59,7 @@ def test_auto_weighs_sets():
     known, wrong = exactly(3), half_of_them_shifted()
     scores, truth = np.concatenate([known.scores, wrong.scores]), np.concatenate([known.truth, wrong.truth])
     learner = RuleLearner.of(rows(scores, truth))
-    losses = {"counts": np.zeros((2, 600)), "threshold": np.zeros((2, 600))}
-    losses["counts"][0, 300:] = losses["threshold"][0, :300] = 1.0
+    losses = {"counts": np.arange(600) >= 300, "threshold": np.arange(600) < 300}
     for heavy, name in ((slice(0, 300), "counts"), (slice(300, 600), "threshold")):
         weights = np.ones(600)
         weights[heavy] = 5
@@ -71,7 +70,7 @@ def test_rules_are_judged_on_sets_they_have_not_learned_on():
     """Few sets, scores that say nothing: a threshold learned on all of them looks better than it is."""
     generator = np.random.default_rng(4)
     data = rows(generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.5)
-    found = RuleLearner.of(data).judged(["threshold"], Dice())["threshold"][0]
+    found = RuleLearner.of(data).judged(["threshold"], Dice())["threshold"]
     for fold in range(5):
         others, here = data.folds != fold, data.folds == fold
         cuts = np.concatenate([[-9.0], np.sort(np.ravel(data.scores[others]))])
@@ -83,14 +82,17 @@ def test_rules_are_judged_on_sets_they_have_not_learned_on():
         assert inside.mean() > 0.6  # a score between two of the others may be on either side of the cut
 
 
-def test_rules_of_folds_begin_where_those_of_all_sets_ended():
-    """Models of the folds are shrunk as that of all sets is, and expected losses are those of the count model."""
+def test_models_without_a_fold_are_those_of_the_other_sets():
+    """Shrunk as that of all sets is; losses that they expect are those of what the rule decides."""
     data = exactly(3)
     learner = RuleLearner.of(data)
-    part = RuleLearner(data.part(data.folds != 0), learner.family, learner)
-    assert part.widths == learner.widths != Widths()
-    observed, expected = learner.judged(learner.candidates, Dice())["counts"]
-    assert expected.mean() == pytest.approx(observed.mean(), abs=0.1)  # of independent labels .3
+    assert learner.widths != Widths()
+    for fold, model in enumerate(learner.models_without):
+        others = calibrate(data.part(data.folds != fold), learner.family, learner.widths, learner.model)
+        np.testing.assert_allclose(model.marginals(data.scores), others.marginals(data.scores), atol=0.02)
+    for name in RULES[1:]:
+        observed, expected = learner.judged([name], Dice())[name], learner.expected(name, Dice())
+        assert expected.mean() == pytest.approx(observed.mean(), abs=0.1)  # of independent labels .3
 
 
 def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
@@ -98,7 +100,7 @@ def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
     data = rows(data.scores, data.truth, np.linspace(0.5, 2, 300))
     learner = RuleLearner.of(data)
     losses = learner.judged(RULES[1:], Dice())
-    means = {name: np.average(values[0], weights=data.weights) for name, values in losses.items()}
+    means = {name: np.average(values, weights=data.weights) for name, values in losses.items()}
     found = {rule: learner.decided_loss(rule, Dice(), "samples") for rule in RULES}
     assert found == pytest.approx(means | {"auto": min(means["counts"], means["threshold"])})
     assert len(set(found.values())) == 4
@@ -118,8 +120,9 @@ def test_learners_study_as_many_sets_as_they_can():
 def test_weights_are_copies_to_the_likelihood():
     data = exactly(3, n=60)
     twice = np.repeat(np.arange(60), 2)
-    copies = RuleLearner.of(rows(data.scores[twice], data.truth[twice])).log_likelihood
-    assert RuleLearner.of(rows(data.scores, data.truth, np.full(60, 2.0))).log_likelihood == pytest.approx(copies)
+    copies = RuleLearner.of(rows(data.scores[twice], data.truth[twice])).log_likelihoods()
+    weighted = RuleLearner.of(rows(data.scores, data.truth, np.full(60, 2.0))).log_likelihoods()
+    assert np.dot(*weighted) == pytest.approx(np.dot(*copies), rel=1e-5)
 
 
 def test_the_empty_set_stands_apart_in_the_prior():
@@ -135,7 +138,7 @@ def test_the_empty_set_stands_apart_in_the_prior():
 def test_reliability_is_observed_minus_expected():
     data = rows(np.zeros((4, 2)), np.zeros((4, 2), bool), np.array([1.0, 1, 1, 3]))
     observed, expected = np.array([0.5, 0.5, 0.5, 0.9]), np.array([0.4, 0.4, 0.4, 0.4])
-    found = RuleLearner(data, None).reliability(np.stack([observed, expected]))
+    found = RuleLearner(data, None).reliability(observed, expected)
     differences = np.repeat(observed - expected, [1, 1, 1, 3])
     assert found.bias == pytest.approx(differences.mean())
     assert found.spread == pytest.approx(differences.std())

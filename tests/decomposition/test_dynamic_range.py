@@ -156,18 +156,6 @@ def test_what_rounding_leaves_of_a_supermodular_table_is_no_submodular_part():
     assert not parts.submodular.table.any()
 
 
-@pytest.mark.parametrize("top", [1e2, 1e4])
-def test_random_tables_with_one_large_value(top):
-    generator = np.random.default_rng(int(np.log10(top)))
-    for _ in range(10):
-        values = generator.random(16)
-        values[0], values[15] = 0.0, top
-        function = SetFunction.from_values(values)
-        parts = decompose(function)
-        assert broken(reference.values_of(function), reference.values_of(parts.supermodular)) <= 1e-9
-        assert B_D(function)
-
-
 def test_a_small_curve_before_a_large_value_keeps_its_slope():
     curve = np.append(1e-8 * np.arange(6), 1.0)
     surrogate = B_D(SetFunction.symmetric(curve), monotone=True)

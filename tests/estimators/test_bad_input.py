@@ -146,7 +146,6 @@ DECISIONS = {
     "other shapes": (lambda: SetDecision().fit(S, Y[:, :2]), "scores have shape", "y"),
     "text as scores": (lambda: SetDecision().fit(np.full(S.shape, "a"), Y), "scores .*real numbers"),
     "dates as scores": (lambda: SetDecision().fit(dates[:18, :3], Y), "scores .*datetime"),
-    "words for verbose": (lambda: cv(verbose="x").fit(X, Y), "verbose", "'x'"),
     "mixed groups": (lambda: SetDecision().fit(f, y, groups=MIXED), "groups .*kind"),
     "no classifier": (lambda: cv(3).fit(X, Y), "estimator", "3"),
     "a class": (lambda: cv(LogisticRegression).fit(X, Y), r"make one: LogisticRegression\(\)"),

@@ -1,7 +1,5 @@
 """Choosing C: the same choice as a plain loop, bags kept whole."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -9,10 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
-from setloss.estimators import (
-    SetClassifier,
-    SetClassifierCV,
-)
+from setloss.estimators import SetClassifier, SetClassifierCV
 
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
@@ -76,10 +71,9 @@ def interrupt(record):
 
 
 def test_an_interrupted_fit_ends_the_search(monkeypatch):
-    limits = SetClassifier._limits
-    monkeypatch.setattr(SetClassifier, "_limits", lambda model: replace(limits(model), callbacks=[interrupt]))
+    monkeypatch.setattr("setloss.estimators.set_classifier.report", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        SetClassifierCV(Cs=[0.1, 1.0], cv=2).fit(*label_data())
+        SetClassifierCV(Cs=[0.1, 1.0], cv=2, verbose=2).fit(*label_data())
 
 
 # ---------------------------------------------------------------- weights, jobs, progress

@@ -210,7 +210,7 @@ def test_tables_whose_columns_are_in_another_order_are_refused():
     pandas = pytest.importorskip("pandas")
     S, Y = (pandas.DataFrame(values, columns=list("abcdef")) for values in scored_labels())
     back = S[list("fedcba")]
-    with pytest.raises(ValueError, match="another order; reorder them"):
+    with pytest.raises(ValueError, match="another order; reorder"):
         SetDecision().fit(back, Y)
     model = SetDecision().fit(S, Y)
     assert model.score(S, Y) == SetDecision().fit(S.to_numpy(), Y.to_numpy()).score(S.to_numpy(), Y.to_numpy())
@@ -218,7 +218,7 @@ def test_tables_whose_columns_are_in_another_order_are_refused():
     renamed = S.set_axis(list("uvwxyz"), axis=1)
     uses = [model.predict, model.predict_proba, model.expected_loss, lambda s: model.score(s, Y)]
     for use in (*uses, lambda s: model.promise(s, Y, at_most=0.5)):
-        with pytest.raises(ValueError, match="another order; reorder them"):
+        with pytest.raises(ValueError, match="another order; reorder"):
             use(back)
         with pytest.raises(ValueError, match=r"columns of scores are \['u'.*of the fit \['a'"):
             use(renamed)

@@ -75,10 +75,9 @@ def test_groups_in_any_order_are_gathered_in_sorted_order():
     means = np.bincount(NAMES, values[:, 0]) / np.bincount(NAMES)
     np.testing.assert_allclose(GROUPS.means(values[:, 0]), means)
     np.testing.assert_allclose(GROUPS.to_rows(means), means[NAMES])
-    np.testing.assert_array_equal(GROUPS.first(NAMES), np.arange(20))
     kept = np.flatnonzero(NAMES % 3 == 1)
     np.testing.assert_allclose(GROUPS.part(kept).means(values[kept, 0]), means[1::3])
-    assert ROWS.gather(Y) is ROWS.scatter(Y) is ROWS.means(Y) is ROWS.first(Y) is ROWS.to_rows(Y) is Y
+    assert ROWS.gather(Y) is ROWS.scatter(Y) is ROWS.means(Y) is ROWS.to_rows(Y) is Y
     assert len(ROWS.part(np.arange(4))) == 4
 
 
@@ -99,7 +98,7 @@ def test_folds_are_those_that_hold_out_and_sets_take_turns_without():
     np.testing.assert_array_equal(folds, np.repeat([0, 1, -1], [10, 15, 5]))
     turns = GROUPS.folds(None)
     assert set(turns) == set(range(5))
-    np.testing.assert_array_equal(GROUPS.first(turns)[NAMES], turns)
+    np.testing.assert_array_equal(GROUPS.means(turns)[NAMES], turns)
     data = ROWS.held_out(X[:, :3], Y == 1, Y < 2, np.ones(30), folds)
     np.testing.assert_array_equal(data.folds, folds)
 
@@ -116,3 +115,35 @@ def test_losses_are_those_of_the_known_elements_of_each_set():
     truth, chosen = generator.random((2, len(y), 1)) < 0.5
     losses, _ = GROUPS.losses(Dice(), truth, truth | True, chosen)
     np.testing.assert_allclose(losses, [Dice()(truth[k == NAMES, 0], chosen[k == NAMES, 0]) for k in range(20)])
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_elements_of_labels_are_the_known_ones_of_examples_with_weight(share):
+    generator = np.random.default_rng(0)
+    positive, known = generator.random((2, 12, 5)) < [[[0.5]], [[1 - share]]]
+    weights = np.arange(12) % 4 / 2
+    known[5] = share == 0
+    found = SetLayout.of(12, None, flat=False).elements(positive, known, weights)
+    used = [i for i in range(12) if weights[i] > 0 and known[i].any()]
+    expected = [(positive[i, j], i, j) for i in used for j in range(5) if known[i, j]]
+    rows = np.repeat(found.rows, found.bags.sizes)
+    tasks = found.tasks if share else np.tile(np.arange(5), len(used))
+    assert list(zip(found.truth.tolist(), rows.tolist(), tasks.tolist(), strict=True)) == expected
+    np.testing.assert_array_equal(found.bags.sizes, known[used].sum(axis=1))
+    np.testing.assert_array_equal(found.weights, weights[used])
+    np.testing.assert_array_equal(found.row_weights(12), np.where(known.any(axis=1), weights, 0))
+
+
+def test_elements_of_groups_lie_bag_by_bag():
+    order = np.random.default_rng(0).permutation(len(y))
+    weights = np.where(np.arange(len(y)) % 5, 1.0, 0.0)
+    weights[groups[order] == groups[0]] = 0.0
+    found = SetLayout.of(len(y), groups[order], flat=True).elements(y[order, None] == 1, y[order, None] < 2, weights)
+    weighted = np.isin(groups[order], groups[order][weights > 0])
+    np.testing.assert_array_equal(np.sort(found.rows), np.flatnonzero(weighted))
+    assert (weights[weighted] == 0).any()
+    np.testing.assert_array_equal(found.truth, y[order][found.rows] == 1)
+    for k in range(len(found.bags)):
+        here = found.rows[found.bags.offsets[k] : found.bags.offsets[k + 1]]
+        assert len(set(groups[order][here])) == 1
+    assert found.row_weights(len(y)).sum() == pytest.approx(weights.sum())

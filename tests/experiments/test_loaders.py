@@ -66,10 +66,9 @@ def test_series_of_files(tmp_path):
     tracks = load_japanese_vowels(tmp_path)
     np.testing.assert_array_equal(tracks.X, [[1, 3], [2, 4], [5, 6], [7, 8]])
     assert (tracks.y.tolist(), tracks.groups.tolist()) == ([9, 9, 1, 2], [0, 0, 1, 2])
-    for broken in ("@data\n1,x:3,4:9\n", "@data\n1,nan:3,4:9\n", "@data\n1,2:9\n"):
-        files[1].write_text(broken)
-        with pytest.raises(DatasetError, match="use the original"):
-            load_japanese_vowels(tmp_path)
+    files[1].write_text("@data\n1,nan:3,4:9\n")
+    with pytest.raises(DatasetError, match="use the original"):
+        load_japanese_vowels(tmp_path)
 
 
 def written(place, split, blocks, packed=False):

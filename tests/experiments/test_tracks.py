@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from experiments.protocol import smallest_good_C
 from experiments.tracks import report
 from experiments.tracks.data import SOURCES, Frames, TrackProblem
-from experiments.tracks.protocol import LOSSES, METHODS, LinearRule, Protocol, rules_along_path, run_protocol
+from experiments.tracks.protocol import LinearRule, Protocol, run_protocol
 from experiments.tracks.report import RULES, benchmark, majority
 from helpers.experiment_commands import complaint, run
 from setloss import loss_named
@@ -88,17 +88,6 @@ def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_b
         by_C = {C: np.concatenate([losses(part, inner == j, C) for j in range(2)]) for C in SMALL.Cs}
         assert found.Cs[k] == smallest_good_C(by_C)
         assert found.losses[k] == pytest.approx(losses(frames, outer, found.Cs[k]).mean())
-
-
-@pytest.mark.parametrize("key", METHODS)
-def test_every_method_trains_for_every_loss_it_suits(key):
-    frames, method = problem(bags=12).frames, METHODS[key]
-    suited = [loss for loss in LOSSES if method.suits(loss)]
-    assert suited == [loss for loss in LOSSES if loss not in ("curve3", "curve4") or "monotone" not in key]
-    for loss in suited:
-        rules = list(rules_along_path(method, loss, frames, (0.1, 0.01), SMALL))
-        assert [rule.C for rule in rules] == [0.01, 0.1]
-        assert np.all(np.isfinite(rules[-1].losses(frames, loss)))
 
 
 def test_a_vote_is_won_by_more_than_half():

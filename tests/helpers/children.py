@@ -1,12 +1,13 @@
-"""Python processes that see this package and these helpers."""
+"""Python processes that see this package and these helpers, and waiting for what they do."""
 
 import os
 import subprocess
 import sys
-
-from helpers.waiting import PATIENCE
+import time
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+PATIENCE = 900.0
+"""Seconds after which something is taken to hang, however busy the machine is; no test judges by it."""
 
 
 def python(code, *arguments, **environment):
@@ -22,3 +23,11 @@ def printed(code, *arguments, **environment):
     done = python(code, *arguments, **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.strip()
+
+
+def until(condition):
+    """Wait until a condition holds."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, f"{condition} did not happen within {PATIENCE:g} seconds"
+        time.sleep(0.05)

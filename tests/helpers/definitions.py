@@ -1,4 +1,4 @@
-"""The paper's definitions by enumeration: surrogates, the optima of D, the convex closure.
+"""The paper's definitions by enumeration: surrogates, and the optima of D.
 
 A set function is a dictionary {frozenset: value} as in `reference`, or the array of its values in the order of
 `reference.subsets`; nothing here calls the library's operators.
@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from helpers import reference
 from helpers.reference import Values, ground, masks, subsets
-from helpers.strategies import Drawn, any_functions, lists_of
+from helpers.strategies import lists_of
 from setloss import SetFunction
 
 
@@ -112,25 +112,13 @@ def lovasz_hinge(values: Values, m):
     return lovasz_cut(values, m)[0]
 
 
-# ---------------------------------------------------------------- the convex closure
-
-
-def convex_closure(values, u):
-    """min of sum_A t_A l(A) over the ways to write u as a mixture of the vertices 1_A."""
-    sets = list(values)
-    rows = np.array([[1.0] * len(sets), *([float(i in A) for A in sets] for i in range(len(u)))])
-    answer = linprog([values[A] for A in sets], A_eq=rows, b_eq=[1.0, *u], bounds=(0, None), method="highs")
-    assert answer.status == 0, answer.message
-    return answer.fun
-
-
 # ---------------------------------------------------------------- Definition 6
 
 
-def optimal_face_width(values, directions=2):
+def optimal_face_width(values):
     """How far two minimisers of D's program can be apart in one cell; 0 says that D is unique.
 
-    Random objectives over the optimal face, first in one direction and then in the other.
+    Two random objectives over the optimal face, each in one direction and then in the other.
     """
     matrix, required, bounds = reference.program_over(values)
     _, minimum = reference.brute_force_program(values)
@@ -138,7 +126,7 @@ def optimal_face_width(values, directions=2):
     limits = np.append(-required, minimum + 1e-10 * max(1.0, minimum))
     generator = np.random.default_rng(0)
     width = 0.0
-    for _ in range(directions):
+    for _ in range(2):
         objective = generator.normal(size=len(values))
         ends = [linprog(s * objective, A_ub=rows, b_ub=limits, bounds=bounds, method="highs") for s in (1, -1)]
         assert all(end.status == 0 for end in ends)
@@ -160,19 +148,11 @@ def weights_without_j(g):
 
 
 @cache
-def margin_vectors(p, low=-3, high=3):
+def margin_vectors(p):
     """Quarters, full of ties and exact in floating point, or any numbers."""
-    quarters = st.integers(4 * low, 4 * high).map(lambda k: k / 4)
-    numbers = st.floats(low, high, allow_subnormal=False)
+    quarters = st.integers(-12, 12).map(lambda k: k / 4)
+    numbers = st.floats(-3, 3, allow_subnormal=False)
     return st.one_of(lists_of(quarters, p), lists_of(numbers, p)).map(np.array)
-
-
-@st.composite
-def nonnegative_functions(draw):
-    """One, two or three groups or none at all, with values 0..6."""
-    drawn = draw(any_functions())
-    function = SetFunction.from_table(np.abs(drawn.function.table), drawn.function.partition)
-    return Drawn(function, {A: abs(value) for A, value in drawn.values.items()})
 
 
 def random_margins(generator, p, samples=20):
@@ -183,7 +163,8 @@ def random_margins(generator, p, samples=20):
     return points
 
 
-@cache
-def cube_points(p):
-    """Margins of the unit cube: multiples of 1/8 in [0, 1]."""
-    return st.lists(st.integers(0, 8), min_size=p, max_size=p).map(lambda k: np.array(k) / 8)
+def with_points(functions, number=1, points=margin_vectors):
+    """A function from a strategy, and as many points over its elements."""
+    return functions.flatmap(
+        lambda drawn: st.tuples(st.just(drawn), *[points(drawn.function.p) for _ in range(number)])
+    )

@@ -11,12 +11,10 @@ import signal
 import sys
 import tempfile
 from functools import cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 from unittest.mock import patch
 
-from helpers.children import ENVIRONMENT
-from helpers.waiting import PATIENCE
+from helpers.children import ENVIRONMENT, PATIENCE
 
 
 @cache
@@ -33,27 +31,22 @@ def fork_server():
 
 def ended(module, *words, **environment):
     """How a process ended, what it printed, and what it complained about; it hears Ctrl-C, and has an end."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        streams = [Connection(os.dup(file.fileno())) for file in (out, err)]  # which are sent along
-        options = (module, [*map(str, words)], Path.cwd(), os.environ | environment, streams)
+    with tempfile.TemporaryDirectory() as folder:
+        out, err = (Path(folder, name) for name in ("out", "err"))
+        options = (module, [*map(str, words)], Path.cwd(), os.environ | environment, (out, err))
         process = fork_server().Process(target=_run, args=options)
         process.start()
-        for stream in streams:
-            stream.close()
         process.join(PATIENCE)
         process.kill()
-        for file in (out, err):
-            file.seek(0)
-        return process.exitcode, out.read(), err.read()
+        return process.exitcode, out.read_text(), err.read_text()
 
 
 def _run(module, words, folder, environment, streams):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    for number, stream in enumerate(streams, start=1):
-        os.dup2(stream.fileno(), number)
-        stream.close()
+    for number, path in enumerate(streams, start=1):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", closefd=False) for number in (1, 2))
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a shell
     sys.argv = [module, *words]

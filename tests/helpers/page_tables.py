@@ -25,11 +25,7 @@ def with_tables(page: str, kept: Path) -> str:
     """The page with its marked tables made anew from the folder of tables that are kept with the pages."""
 
     def made(match: re.Match[str]) -> str:
-        file = kept / f"{match[1]}.json"
-        try:
-            table = ResultTable.from_dict(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{file} is not a table: {error}") from None
+        table = ResultTable.from_dict(json.loads((kept / f"{match[1]}.json").read_text(encoding="utf-8")))
         return f"<!-- results: {match[1]} -->\n{table.markdown()}<!-- end of {match[1]} -->"
 
     return _MARKED.sub(made, page)
@@ -64,8 +60,8 @@ def bears_out(found: str, shown: str) -> bool:
     limits, number = _NUMBER.fullmatch(shown), _NUMBER.fullmatch(found)
     if limits is None or number is None:
         return shown == found
-    low, mean, high = float(limits[1]), float(number[1]), float(limits[2] or limits[1])
-    return low <= mean <= high and float(number[3]) <= float(limits[3])
+    low, high, most = (float(text or limits[1]) for text in limits.groups())
+    return low <= float(number[1]) <= high and float(number[3]) <= most
 
 
 def estimates(markdown: str) -> dict[str, tuple[float, float]]:
@@ -73,33 +69,25 @@ def estimates(markdown: str) -> dict[str, tuple[float, float]]:
     found = {}
     for row in rows_of(markdown):
         for column, cell in enumerate(row):
-            number = _NUMBER.fullmatch(cell.strip("*"))
-            if number is not None:
-                mean = (float(number[1]) + float(number[2] or number[1])) / 2
-                found[f"{row[0]}, column {column}"] = mean, float(number[3])
+            if number := _NUMBER.fullmatch(cell.strip("*")):
+                low, high, error = (float(text or number[1]) for text in number.groups())
+                found[f"{row[0]}, column {column}"] = (low + high) / 2, error
     return found
 
 
 def main(arguments: Sequence[str]) -> int:
     """Rewrite the pages in place, or check them; returns the exit code."""
     check = "--check" in arguments
-    paths = [Path(argument) for argument in arguments if argument != "--check"]
-    if len(paths) < 2:
-        sys.stderr.write("usage: python -m helpers.page_tables RESULTS PAGE... [--check]\n")
-        return 2
-    try:
-        entries, wrong = read(paths[0]), []
-        for path in paths[1:]:
-            page = path.read_text(encoding="utf-8")
-            made = with_tables(page, path.parent / ("results" if path.parent.name == "docs" else "docs/results"))
-            if not check:
-                path.write_text(made, encoding="utf-8")
-            else:
-                wrong += [f"{path}: {words}\n" for words in differences(page, entries)]
-                wrong += [f"{path} does not show what is in docs/results; run make readme\n"] if made != page else []
-    except (OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
+    results, *pages = [Path(argument) for argument in arguments if argument != "--check"]
+    entries, wrong = read(results), []
+    for path in pages:
+        page = path.read_text(encoding="utf-8")
+        made = with_tables(page, path.parent / ("results" if path.parent.name == "docs" else "docs/results"))
+        if not check:
+            path.write_text(made, encoding="utf-8")
+        else:
+            wrong += [f"{path}: {words}\n" for words in differences(page, entries)]
+            wrong += [f"{path} does not show what is in docs/results; run make readme\n"] if made != page else []
     sys.stderr.write("".join(wrong))
     return 1 if wrong else 0
 

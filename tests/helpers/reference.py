@@ -91,11 +91,6 @@ def negative_excess(values: Values):
     return max(-value for value in values.values())
 
 
-def union_intersection_submodular(values: Values, tolerance=1e-9):
-    """l(A) + l(B) >= l(A u B) + l(A n B): the other definition."""
-    return all(values[A] + values[B] >= values[A | B] + values[A & B] - tolerance for A in values for B in values)
-
-
 EXCESS = {
     "submodular": submodular_excess,
     "supermodular": supermodular_excess,
@@ -104,19 +99,6 @@ EXCESS = {
     "increasing": increasing_excess,
     "non-negative": negative_excess,
 }
-
-
-def violation_at(law, values: Values, A, i, j):
-    """The left-hand side of the inequality that a witness (A, i, j) claims to break."""
-    A = frozenset(A)
-    if law == "non-negative":
-        return -values[A]
-    if law == "increasing":
-        return values[A] - values[A | {i}]
-    if law == "symmetric":
-        return abs(values[A | {i}] - values[A | {j}])
-    bend = values[A | {i, j}] - values[A | {i}] - values[A | {j}] + values[A]
-    return {"submodular": bend, "supermodular": -bend, "modular": abs(bend)}[law]
 
 
 def monotone_closure(values: Values) -> Values:

@@ -4,7 +4,7 @@ All values are small integers (as floats), so that verdicts are exact and never 
 that depend on a size are made once for it: Hypothesis looks through every new one, which takes longer than a draw.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, product
 
@@ -107,14 +107,10 @@ def coverage_functions(draw, p):
 @st.composite
 def cut_functions(draw, p):
     """Weight of the edges that leave A in a random directed graph: submodular, non-negative, zero on V."""
-    arcs = [(i, j) for i in range(p) for j in range(p) if i != j]
-    weights = dict(zip(arcs, draw(lists_of(WEIGHTS, len(arcs))), strict=True))
-    return drawn(
-        {
-            A: float(sum(weight for (i, j), weight in weights.items() if i in A and j not in A))
-            for A in reference.subsets(p)
-        }
-    )
+    weights = np.array(draw(lists_of(WEIGHTS, p * p))).reshape(p, p)
+    masks = reference.masks(p).astype(int)
+    values = np.einsum("ai,ij,aj->a", masks, weights, 1 - masks).astype(float)
+    return drawn(dict(zip(reference.subsets(p), values.tolist(), strict=True)))
 
 
 @cache
@@ -132,63 +128,26 @@ def submodular_functions(min_p=1, max_p=5):
 def supermodular_functions(draw, min_p=1, max_p=5):
     """Non-negative weights on pairs and triples, plus any modular function: all second differences are >= 0."""
     p = draw(st.integers(min_p, max_p))
-    blocks = [frozenset(c) for size in (2, 3) for c in combinations(range(p), size)]
-    weights = draw(lists_of(WEIGHTS, len(blocks)))
-    rates = draw(lists_of(INTEGERS, p))
-    return drawn(
-        {
-            A: float(sum(rates[i] for i in A) + sum(w for w, S in zip(weights, blocks, strict=True) if S <= A))
-            for A in reference.subsets(p)
-        }
-    )
+    blocks = [frozenset(c) for size in (1, 2, 3) for c in combinations(range(p), size)]
+    rates = [*draw(lists_of(INTEGERS, p)), *draw(lists_of(WEIGHTS, len(blocks) - p))]
+    weights = dict(zip(blocks, map(float, rates), strict=True))
+    return drawn({A: sum(weight for S, weight in weights.items() if S <= A) + 0.0 for A in reference.subsets(p)})
 
 
-@dataclass
-class Mixture(Drawn):
-    """l = f + g with D's answer known: g without its modular part, `supermodular`."""
-
-    supermodular: Values = field(default_factory=dict)
+# ---------------------------------------------------------------- cost curves
 
 
-@st.composite
-def block_mixtures(draw, max_p=6):
-    """Submodular on the first elements, supermodular on the others, no interaction: D l is read off."""
-    left = draw(submodular_functions(1, max_p - 2))
-    p_left = left.function.p
-    right = draw(supermodular_functions(2, max_p - p_left)).values
-    values, known = {}, {}
-    for A in reference.subsets(p_left + len(reference.ground(right))):
-        low, high = frozenset(i for i in A if i < p_left), frozenset(i - p_left for i in A if i >= p_left)
-        values[A] = left.values[low] + right[high]
-        known[A] = right[high] - sum(right[frozenset({i})] for i in high)
-    return Mixture(drawn(values).function, values, known)
-
-
-# ---------------------------------------------------------------- labels
-
-ALPHABETS = ("bool", "0/1 int", "0/1 float32", "-1/+1 int", "-1/+1 float")
-
-
-@st.composite
-def label_vectors(draw, min_p=1, max_p=8, size=None):
-    """(boolean truth, the same labels written in one of the alphabets)."""
-    length = size if size is not None else draw(st.integers(min_p, max_p))
-    truth = np.array(draw(lists_of(st.booleans(), length)), dtype=bool)
-    return truth, spelled(truth, draw(st.sampled_from(ALPHABETS)))
-
-
-def spelled(truth, alphabet):
-    """A boolean label vector in the given alphabet."""
-    return {
-        "bool": truth,
-        "0/1 int": truth.astype(np.int64),
-        "0/1 float32": truth.astype(np.float32),
-        "-1/+1 int": np.where(truth, 1, -1),
-        "-1/+1 float": np.where(truth, 1.0, -1.0),
-    }[alphabet]
-
-
-@st.composite
-def truths_and_predictions(draw, max_p=8):
-    labels = label_vectors(size=draw(st.integers(1, max_p)))
-    return draw(labels), draw(labels)
+def random_curve(generator):
+    """Knots and a set size: on whole mistakes or anywhere, rough, rounded, straight, flat, huge or tiny."""
+    p, inner = int(generator.integers(2, 41)), int(generator.integers(0, 6))
+    if generator.random() < 0.5:
+        places = generator.permutation(np.arange(1, p))[:inner] / p
+    else:
+        places = np.round(generator.random(inner), int(generator.choice([2, 17])))
+    shares = np.unique(np.concatenate(([0.0], places[(places > 0) & (places < 1)], [1.0])))
+    n = len(shares)
+    rough, whole = generator.random(n), generator.integers(0, 3, n).astype(float)
+    kinds = [rough, np.round(rough, 2), whole, 0.7 * shares, shares**2, np.sqrt(shares)]
+    costs = kinds[generator.integers(len(kinds))] * float(generator.choice([1.0, 1.0, 1e6, 1e-9]))
+    costs[0] = 0.0
+    return np.column_stack([shares, costs]).tolist(), p

@@ -71,32 +71,17 @@ NEGATIVE_F = {"curve3", "curve4", "free start", "Tversky(2, 0)", "FBeta(1/2)"}
 """Their f has negative values, so there is no monotone closure."""
 
 OPERATORS = ("bd", "bd-monotone", "slack", "margin", "lovasz", "hinge")
-
-
-def applies(name, operator):
-    if operator == "lovasz":
-        return name in SUBMODULAR
-    return operator != "bd-monotone" or name not in NEGATIVE_F
-
-
-PAIRS = [(name, operator) for name in CASES for operator in OPERATORS if applies(name, operator)]
+PAIRS = [
+    (name, operator)
+    for name in CASES
+    for operator in OPERATORS
+    if (operator != "lovasz" or name in SUBMODULAR) and (operator != "bd-monotone" or name not in NEGATIVE_F)
+]
 
 
 def plan_of(name, operator, scale=2.0):
     """The loss and the operator, ready for any batch."""
     return make_plan(CASES[name].loss, operator, scale)
-
-
-def one_of_each(pairs, kind):
-    """The first pair of every kind."""
-    return list({kind(*pair): pair for pair in reversed(pairs)}.values())[::-1]
-
-
-CLOSED = one_of_each([pair for pair in PAIRS if plan_of(*pair).closed], lambda *pair: repr(plan_of(*pair).read(5, 3)))
-"""What works at any size; every closed form once, the hinge for one."""
-
-ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]
-"""What tensor operations can do on a device."""
 
 
 # ---------------------------------------------------------------- operators by definition
@@ -137,17 +122,6 @@ def surrogate(name, operator, truth, m, c):
     f, g, closed = parts_of(name, truth)
     hinge, rescaled = lovasz_cut(closed if operator == "bd-monotone" else f, m), slack_cut(g, m, c)
     return hinge[0] + rescaled[0], hinge[1] + rescaled[1]
-
-
-def gradient_by_definition(name, operator, scores, truth, valid, c):
-    """(values, gradients) of the rows of arrays; elements that are not valid belong to no set."""
-    values, gradients = np.zeros(len(scores)), np.zeros(scores.shape)
-    for row in range(len(scores)):
-        here = valid[row]
-        sign = np.where(truth[row, here], 1.0, -1.0)
-        values[row], slope = surrogate(name, operator, truth[row, here], sign * scores[row, here], c)
-        gradients[row, here] = -slope * sign
-    return values, gradients
 
 
 # ---------------------------------------------------------------- what is judged

@@ -41,6 +41,13 @@ def test_all_labels_of_a_row_in_one_cell(tmp_path, cells, options, sets):
     assert ("empty cells (1)" in data.notes[0][1]) == (None in cells)
 
 
+def test_many_labels_come_as_a_sparse_matrix(tmp_path, monkeypatch):
+    monkeypatch.setattr("setloss.io.tables.MAX_DENSE", 8 * 2 * 3 - 1)
+    Y = labels_of(tmp_path, {"tags": ["a;b;c", "b"]}, "tags").Y
+    assert (Y.format, Y.dtype, Y.indices.dtype) == ("csr", np.int64, np.int32), "as liblinear wants them"
+    assert Y.toarray().tolist() == [[1, 1, 1], [0, 1, 0]]
+
+
 def test_commas_in_names_do_not_hide_a_rarer_sign_between_them(tmp_path):
     cells = ["Smith, J"] * 50 + ["Smith, J; Doe, A"]
     assert labels_of(tmp_path, {"who": cells}, "who").label_names == ("Doe, A", "Smith, J")

@@ -12,13 +12,15 @@ from io import BytesIO
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 import setloss
 from helpers.children import printed
-from helpers.forged import forged, listed, node, table, text
+from helpers.forged import change, text
 from setloss import SetFunction, from_set_function
-from setloss.io.models import CODE, OWN, TRUSTED, ModelFileError, _is_trusted, _untrusted, load
-from setloss.losses import CallableLoss, Loss, MetricLoss
+from setloss.io.models import CODE, OWN, TRUSTED, ModelFileError, _is_trusted, _untrusted, load, save
+from setloss.losses import Loss
+from setloss.losses.custom import CallableLoss, MetricLoss
 
 UNSAVED = ("cli", "dask", "nn", "plots", "testing", "explore")
 """Parts of setloss whose objects no model file holds; `to_local` of a Dask estimator gives what is saved."""
@@ -142,6 +144,26 @@ def test_no_type_of_others_that_runs_code_when_it_is_built_gets_through(others):
     for name in ("scipy.stats._distn_infrastructure.rv_continuous", "numpy.lib.npyio.DataSource"):
         assert others[name]
         assert name not in built
+
+
+def forged(path, **node):
+    """A file whose first parameter is another node."""
+    save(LogisticRegression().fit([[0.0], [1.0]], [0, 1]), path)
+    change(path, lambda schema: schema["content"]["content"].update(tol=node))
+
+
+def node(kind, loader, content=None, **more):
+    """A node of a file, for a type or function by its name."""
+    module, _, name = kind.rpartition(".")
+    return {"__class__": name, "__module__": module, "__loader__": loader, "content": content} | more
+
+
+def listed(*content, **more):
+    return node("builtins.list", "ListNode", list(content), **more)
+
+
+def table(keys="builtins.str", loader="TypeNode", **content):
+    return node("builtins.dict", "DictNode", content, key_types=listed(*[node(keys, loader) for _ in content]))
 
 
 SYSTEM = node("os.system", "FunctionNode")

@@ -11,7 +11,7 @@ from sklearn.metrics import f1_score, fbeta_score, hamming_loss, jaccard_score
 
 from helpers import reference
 from helpers.reference import masks
-from helpers.strategies import ALPHABETS, label_vectors, spelled, truths_and_predictions
+from helpers.strategies import lists_of
 from setloss import (
     CostCurve,
     Dice,
@@ -42,6 +42,13 @@ LOSSES = [
 losses = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
 
 
+def labels(p):
+    return lists_of(st.booleans(), p).map(np.array)
+
+
+PAIRS = st.integers(1, 8).flatmap(lambda p: st.tuples(labels(p), labels(p)))
+
+
 # ---------------------------------------------------------------- scikit-learn
 
 
@@ -49,62 +56,54 @@ SCORES = [(Dice, f1_score), (Jaccard, jaccard_score)]
 SCORES += [(partial(FBeta, beta), partial(fbeta_score, beta=beta)) for beta in (0.25, 0.5, 1.0, 2.0, 3.0)]
 
 
-@given(truths_and_predictions())
+@given(PAIRS)
 def test_losses_are_one_minus_the_scores_of_scikit_learn_and_its_hamming_loss(case):
-    (truth, y), (predicted, y_pred) = case
+    truth, predicted = case
     for loss, score in SCORES:
-        assert loss()(y, y_pred) == pytest.approx(1 - score(truth, predicted, zero_division=1.0), abs=1e-15)
-    assert Hamming()(y, y_pred) == pytest.approx(hamming_loss(truth, predicted), abs=1e-15)
+        assert loss()(truth, predicted) == pytest.approx(1 - score(truth, predicted, zero_division=1.0), abs=1e-15)
+    assert Hamming()(truth, predicted) == pytest.approx(hamming_loss(truth, predicted), abs=1e-15)
 
 
 @pytest.mark.parametrize("zero_division", [0.0, 1.0])
-def test_zero_division_is_the_score_where_it_reads_zero_over_zero(zero_division):
+def test_zero_division_is_the_score_where_it_reads_zero_over_zero_and_matters_only_there(zero_division):
     nothing = np.zeros(3, dtype=int)
     for loss, score in SCORES:
         expected = 1 - score(nothing, nothing, zero_division=zero_division)
         assert loss(zero_division=zero_division)(nothing, nothing) == expected
-
-
-def test_zero_division_matters_only_where_it_reads_zero_over_zero():
-    assert Dice(zero_division=0)([1, 0], [0, 0]) == Dice()([1, 0], [0, 0]) == 1
-    assert Dice(zero_division=0)([0, 0], [0, 1]) == Dice()([0, 0], [0, 1]) == 1
-    assert Dice(zero_division=0.25)([0, 0], [0, 0]) == 0.75
+    for y, predicted in (([1, 0], [0, 0]), ([0, 0], [0, 1])):
+        assert Dice(zero_division)(y, predicted) == 1
+    assert Dice(zero_division=0.25)(nothing, nothing) == 0.75
 
 
 # ---------------------------------------------------------------- sets
 
 
 @given(
-    truths_and_predictions(),
+    PAIRS,
     st.sampled_from([(0.5, 0.5), (1.0, 1.0), (0.25, 2.0), (0.0, 0.5), (1.0, 0.0), (0.0, 0.0)]),
 )
 def test_tversky_compares_two_sets_of_positives(case, weights):
-    (truth, y), (predicted, y_pred) = case
+    truth, predicted = case
     positives, guessed = set(np.flatnonzero(truth)), set(np.flatnonzero(predicted))
     exact = reference.tversky_loss(positives, guessed, *weights)
-    assert Tversky(*weights)(y, y_pred) == pytest.approx(float(exact), abs=1e-15)
+    assert Tversky(*weights)(truth, predicted) == pytest.approx(float(exact), abs=1e-15)
 
 
 @losses
-@given(case=label_vectors(max_p=6))
-def test_the_set_function_is_the_loss_of_a_flipped_label_vector(loss, case):
-    truth, y = case
-    function = loss.set_function(y)
+@given(truth=st.integers(1, 6).flatmap(labels))
+def test_the_set_function_is_the_loss_of_a_flipped_label_vector(loss, truth):
+    function = loss.set_function(truth)
     mistakes = masks(len(truth))
     expected = loss(np.broadcast_to(truth, mistakes.shape), truth ^ mistakes)
     np.testing.assert_allclose(function(mistakes), expected, rtol=1e-14, atol=1e-15)
 
 
 @losses
-def test_a_form_is_a_loss_again(loss):
-    if loss.form is not None:
-        assert loss_of(loss.form).on_counts(3, 2) == loss.on_counts(3, 2)
-
-
-@losses
-def test_on_counts_puts_the_positives_first(loss):
+def test_on_counts_puts_the_positives_first_and_a_form_is_a_loss_again(loss):
     expected = loss.set_function([1, 1, 1, 0, 0])
     assert loss.on_counts(3, 2) == expected
+    if loss.form is not None:
+        assert loss_of(loss.form).on_counts(3, 2) == expected
 
 
 @losses
@@ -159,12 +158,22 @@ def test_a_fixed_set_function_is_a_loss_of_sets_of_its_size():
 # ---------------------------------------------------------------- label alphabets
 
 
+ALPHABETS = {
+    "bool": lambda truth: truth,
+    "0/1 int": lambda truth: truth.astype(np.int64),
+    "0/1 float32": lambda truth: truth.astype(np.float32),
+    "-1/+1 int": lambda truth: 2 * truth.astype(np.int64) - 1,
+    "-1/+1 float": lambda truth: 2.0 * truth - 1.0,
+}
+
+
 @pytest.mark.parametrize("left", ALPHABETS)
 @pytest.mark.parametrize("right", ALPHABETS)
 def test_every_alphabet_says_the_same(left, right):
     truth, predicted = random_labels(9)
-    assert Dice()(spelled(truth, left), spelled(predicted, right)) == Dice()(truth, predicted)
-    assert Dice().set_function(spelled(truth, left)) == Dice().set_function(truth)
+    spelled = ALPHABETS[left](truth)
+    assert Dice()(spelled, ALPHABETS[right](predicted)) == Dice()(truth, predicted)
+    assert Dice().set_function(spelled) == Dice().set_function(truth)
 
 
 @pytest.mark.parametrize(
@@ -209,23 +218,33 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
         (lambda: Dice(zero_division=0).set_function([0, 0]), r"zero_division=0\) costs 1 .* needs l\(empty\) = 0"),
         (lambda: Dice(zero_division=0.5).set_function([0, 0]), "costs 0.5 .* Train with zero_division=1"),
         (lambda: Dice(zero_division=2), "zero_division is a score, a number from 0 to 1; got 2"),
-        (lambda: Dice(zero_division=np.nan), "zero_division is a score, a number from 0 to 1; got nan"),
+        (lambda: Dice("x"), "zero_division .* got 'x'"),
         (lambda: Tversky(alpha=-1), "the weight of a false positive must be a number >= 0; got -1"),
+        (lambda: Tversky("a"), "the weight of a false positive .* got 'a'"),
         (lambda: Tversky(beta=np.inf), "the weight of a false negative must be a number >= 0; got inf"),
+        (lambda: Tversky(1, [1, 2]), "the weight of a false negative .* got "),
         (lambda: FBeta(np.nan), "beta of F-beta must be a number from 0 to 1e6; got nan"),
-        (lambda: FBeta(-1.0), "beta of F-beta must be a number from 0 to 1e6; got -1"),
-        (lambda: FBeta(1e200), "beta of F-beta must be a number from 0 to 1e6; got 1e"),
+        (lambda: FBeta(1e200), "beta of F-beta .* got 1e"),
+        (lambda: FBeta(None), "beta of F-beta .* got None"),
+        (lambda: FBeta(True), "beta of F-beta .* got True"),
         (lambda: Hamming(false_negative_weight=-2), "the class weights must be numbers >= 0; got -2"),
+        (lambda: Hamming(True, "1"), "the class weights .* got '1'"),
+        (lambda: Hamming("no"), "normalize is True or False; got 'no'"),
+        (lambda: Dice().on_counts("a", 2), "positives and negatives are whole numbers .* 'a'"),
+        (lambda: Dice().on_counts(2.5, 2), "positives and negatives are whole numbers .* 2.5"),
         (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
         (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; got one of 3"),
         (lambda: loss_named("dyce"), "there is no loss 'dyce'; the names are dice, f1, jaccard"),
+        (lambda: loss_named(3), "no loss 3"),
+        (lambda: from_counts(3), "from_counts takes a callable"),
+        (lambda: from_counts(lambda fn, fp: fn), r"from_counts takes .*positives.*\(fn, fp\)"),
         (lambda: from_counts(lambda n, q, m, r: -n).on_counts(2, 3).table, "1 false negatives of 2 .* is -1"),
         (lambda: from_counts(lambda n, q, m, r: np.full(n.shape, np.nan))([1], [0]), "finite and non-negative"),
         (lambda: from_counts(lambda n, q, m, r: n + 1).on_counts(1, 1), r"l\(empty\) must be 0"),
     ],
 )
 def test_a_loss_says_what_is_wrong(use, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         use()
 
 
@@ -235,14 +254,12 @@ def test_a_loss_says_what_is_wrong(use, message):
         ([(0, 0), (0.5, 1)], r"must climb from 0 to 1; got \[0\.0, 0\.5\]"),
         ([(0.1, 0), (1, 1)], "must climb from 0 to 1"),
         ([(0, 0), (0.5, 1), (0.5, 2), (1, 1)], "must climb from 0 to 1"),
-        ([(0, 0)], "must climb from 0 to 1"),
         ([], "must climb from 0 to 1"),
         ([(0, 1), (1, 1)], r"l\(empty\) must be 0: the curve starts at cost 1"),
         ([(0, 0), (np.nan, 1), (1, 1)], "must climb from 0 to 1"),
         ([(0, 0), (1, -1)], "the cost at share 1 is -1.0; costs are finite and non-negative"),
         ([(0, 0), (1, np.nan)], "the cost at share 1 is nan"),
         ([(0, 0, 0), (1, 1, 1)], "knots are pairs"),
-        ("abc", "knots are pairs"),
         (3, "knots are pairs"),
     ],
 )
@@ -260,48 +277,20 @@ def test_a_cost_curve_interpolates_between_its_knots():
     assert curve([1, 0, 0, 0, 1], [0, 0, 1, 0, 1]) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize("p", [1, 7, 10, 12, 1000])
+@pytest.mark.parametrize("p", [1, 7, 10, 12, 3000])
 @pytest.mark.parametrize("name", PAPER_CURVES)
-def test_the_steps_of_a_cost_curve_are_the_differences_of_its_values(name, p):
+def test_the_steps_of_a_cost_curve_are_the_differences_of_its_values_and_straight_pieces_have_no_curvature(name, p):
     function = PAPER_CURVES[name].on_counts(p, 0)
     order = np.arange(p)
-    np.testing.assert_allclose(function.gains(order), np.diff(function.along(order)), rtol=0, atol=1e-15)
-
-
-def test_straight_pieces_have_no_curvature_at_all():
-    steps = PAPER_CURVES["curve1"].on_counts(3000, 0).gains(np.arange(3000))
-    assert np.count_nonzero(np.diff(steps)) <= 4
+    steps = function.gains(order)
+    np.testing.assert_allclose(steps, np.diff(function.along(order)), rtol=0, atol=1e-15)
+    assert np.count_nonzero(np.diff(steps)) <= 2 * (len(PAPER_CURVES[name].knots) - 2)
 
 
 def test_losses_are_hashable_values():
     assert CostCurve([[0, 0], [1, 1]]) == CostCurve(((0, 0), (1, 1)))
     assert len({Dice(), Dice(), Jaccard(), Tversky(), FBeta(2), CostCurve([(0, 0), (1, 1)])}) == 5
     assert loss_named("F1") == Dice()
-
-
-@pytest.mark.parametrize(
-    ("made", "named"),
-    [
-        (lambda: FBeta("1"), "beta"),
-        (lambda: FBeta(None), "beta"),
-        (lambda: FBeta(True), "beta"),
-        (lambda: Tversky("a"), "false positive"),
-        (lambda: Tversky(1, [1, 2]), "false negative"),
-        (lambda: Tversky(np.inf), "false positive"),
-        (lambda: Dice("x"), "zero_division"),
-        (lambda: Jaccard(None), "zero_division"),
-        (lambda: Hamming("no"), "normalize"),
-        (lambda: Hamming(True, "1"), "class weights"),
-        (lambda: Dice().on_counts("a", 2), "positives and negatives"),
-        (lambda: Dice().on_counts(2.5, 2), "positives and negatives"),
-        (lambda: loss_named(3), "no loss 3"),
-        (lambda: from_counts(3), "from_counts takes a callable"),
-        (lambda: from_counts(lambda fn, fp: fn), r"from_counts takes .*positives.*\(fn, fp\)"),
-    ],
-)
-def test_arguments_of_another_kind_are_refused_in_a_sentence(made, named):
-    with pytest.raises((TypeError, ValueError), match=named):
-        made()
 
 
 def test_a_knot_on_a_whole_number_of_mistakes_is_met_exactly():

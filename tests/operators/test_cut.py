@@ -33,22 +33,14 @@ every_surrogate = pytest.mark.parametrize("name", surrogates())
 # ---------------------------------------------------------------- cuts
 
 
-def test_a_cut_is_offset_minus_slope_times_margins():
-    assert Cut(3.0, np.array([1.0, 2.0]))([0.5, -1]) == 3 - 0.5 + 2
-
-
-@given(margin_vectors(2), margin_vectors(2), st.floats(0, 10))
-def test_cuts_add_up_and_scale(slope, m, factor):
-    left, right = Cut(1.5, slope), Cut(-0.5, slope[::-1].copy())
+@given(margin_vectors(2), margin_vectors(2), st.floats(0, 10), st.booleans(), st.booleans())
+def test_cuts_add_up_and_scale_and_a_sum_is_exact_if_both_are(slope, m, factor, one, other):
+    left, right = Cut(1.5, slope, one), Cut(-0.5, slope[::-1].copy(), other)
     assert (left + right)(m) == pytest.approx(left(m) + right(m), abs=1e-12)
+    assert (left + right).exact is (one and other)
     for scaled in (factor * left, left * factor):
         assert scaled(m) == pytest.approx(factor * left(m), abs=1e-12)
-
-
-@pytest.mark.parametrize(("left", "right"), [(True, True), (True, False), (False, True), (False, False)])
-def test_a_sum_of_cuts_is_exact_if_both_are(left, right):
-    total = Cut(0.0, np.zeros(1), left) + Cut(0.0, np.zeros(1), right)
-    assert total.exact is (left and right)
+        assert scaled.exact is one
 
 
 # ---------------------------------------------------------------- surrogates
@@ -82,24 +74,18 @@ def test_one_element_is_enough():
             assert B_D(function)([m]) == LovaszHinge(function)([m]) == Hinge(1)([m]) == max(0, 1 - m)
 
 
-# ---------------------------------------------------------------- order
-
-
 # ---------------------------------------------------------------- errors
 
 
-@every_surrogate
-@pytest.mark.parametrize("shape", [(), (3,), (5,), (1, 4), (4, 1)])
-def test_margins_of_another_shape_are_refused(name, shape):
-    with pytest.raises(ValueError, match="expected a margin for each of 4 elements; got shape"):
-        surrogates()[name].cut(np.zeros(shape))
+REFUSED = [(np.zeros(shape), "a margin for each of 4 elements; got shape") for shape in ((), (3,), (5,), (1, 4))]
+REFUSED += [([0.0, 1.0, bad, 2.0], f"element 2 has margin {bad}") for bad in (np.nan, np.inf, -np.inf)]
 
 
 @every_surrogate
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_margins_that_are_not_finite_are_refused_with_their_place(name, bad):
-    with pytest.raises(ValueError, match=f"margins must be finite; element 2 has margin {bad}"):
-        surrogates()[name].cut([0.0, 1.0, bad, 2.0])
+@pytest.mark.parametrize(("margins", "words"), REFUSED)
+def test_margins_of_another_shape_or_not_finite_are_refused(name, margins, words):
+    with pytest.raises(ValueError, match=words):
+        surrogates()[name].cut(margins)
 
 
 @pytest.mark.parametrize("factor", [-1, -1e-300, np.nan, np.inf])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.definitions import lovasz_elementwise, lovasz_outer, margin_vectors, random_margins
+from helpers.definitions import lovasz_elementwise, lovasz_outer, margin_vectors, random_margins, with_points
 from helpers.reference import increasing_excess
 from helpers.strategies import cut_functions, submodular_functions
 from setloss import Dice, Jaccard, SetFunction
@@ -20,32 +20,19 @@ EDGE = SetFunction.from_values([0, 0, 1, 0])
 INCREASING = SetFunction.symmetric([0, 2, 3, 3.5])
 
 
-@st.composite
-def hinges(draw, strategy, points=1):
-    drawn = draw(strategy)
-    return drawn, [draw(margin_vectors(drawn.function.p)) for _ in range(points)]
-
-
 # ---------------------------------------------------------------- values
 
 
-@given(hinges(submodular_functions(1, 5)))
-def test_the_value_is_the_maximum_over_all_permutations(case):
-    drawn, (m,) = case
+@given(with_points(submodular_functions(1, 5), 3))
+def test_the_value_is_the_maximum_over_all_permutations_and_the_cut_a_minorant(case):
+    drawn, m, *others = case
     increasing = increasing_excess(drawn.values) <= 0
-    expected = (lovasz_elementwise if increasing else lovasz_outer)(drawn.values, m)
-    hinge = LovaszHinge(drawn.function)
-    assert hinge.elementwise is increasing
-    assert hinge(m) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-    assert hinge.cut(m).exact
-
-
-@given(hinges(submodular_functions(1, 5), points=3))
-def test_the_cut_is_a_global_minorant(case):
-    drawn, (m, *others) = case
+    by_definition = lovasz_elementwise if increasing else lovasz_outer
     hinge = LovaszHinge(drawn.function)
     cut = hinge.cut(m)
-    by_definition = lovasz_elementwise if hinge.elementwise else lovasz_outer
+    assert hinge.elementwise is increasing
+    assert cut(m) == hinge(m) == pytest.approx(by_definition(drawn.values, m), rel=1e-12, abs=1e-12)
+    assert cut.exact
     for other in others:
         assert cut(other) <= by_definition(drawn.values, other) + 1e-9
 
@@ -53,9 +40,9 @@ def test_the_cut_is_a_global_minorant(case):
 # ---------------------------------------------------------------- the monotone closure by name
 
 
-@given(hinges(cut_functions(4)))
+@given(with_points(cut_functions(4)))
 def test_of_closure_is_the_hinge_of_the_largest_increasing_function_below(case):
-    drawn, (m,) = case
+    drawn, m = case
     closed = reference.monotone_closure(drawn.values)
     hinge = LovaszHinge.of_closure(drawn.function)
     assert hinge.elementwise

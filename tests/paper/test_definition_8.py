@@ -13,16 +13,15 @@ f_up + g, which is positive wherever f_up is; on the vertices it falls short of 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.definitions import lovasz_elementwise, lovasz_outer, margin_vectors
+from helpers.definitions import lovasz_elementwise, lovasz_outer, with_points
 from helpers.strategies import submodular_functions
 from setloss import Dice, Hamming, decompose, is_increasing, monotone_closure
 from setloss.operators import B_D, Hinge, LovaszHinge
 from setloss.testing import LawViolationError, check_upper_bound
 
-cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
+cases = with_points(submodular_functions(1, 5))
 
 
 @given(cases)

@@ -5,17 +5,14 @@ Holds everywhere, not only on the cube: g = 0 is feasible, and nothing is smalle
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from helpers.definitions import lovasz_hinge, margin_vectors
+from helpers.definitions import lovasz_hinge, with_points
 from helpers.strategies import submodular_functions
 from setloss import decompose
 from setloss.operators import B_D, LovaszHinge
 
-cases = submodular_functions(1, 5).flatmap(lambda drawn: st.tuples(st.just(drawn), margin_vectors(drawn.function.p)))
 
-
-@given(cases)
+@given(with_points(submodular_functions(1, 5)))
 def test_b_d_is_the_lovasz_hinge(case):
     drawn, margins = case
     combined = B_D(drawn.function)(margins)

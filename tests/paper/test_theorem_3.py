@@ -6,17 +6,16 @@ beginning of a permutation) and one per set.
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from helpers import reference
-from helpers.definitions import lovasz_hinge, margin_vectors, slack
+from helpers.definitions import lovasz_hinge, slack, with_points
 from helpers.strategies import any_functions, general_functions
 from setloss import decompose
 from setloss.operators import B_D
 from setloss.testing import check_convex, check_cut
 
 
-@given(general_functions(1, 4).flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))
+@given(with_points(general_functions(1, 4)))
 def test_two_maxima_of_finitely_many_affine_functions(case):
     drawn, margins = case
     parts = decompose(drawn.function)
@@ -26,7 +25,7 @@ def test_two_maxima_of_finitely_many_affine_functions(case):
 
 
 @settings(max_examples=15)
-@given(any_functions().flatmap(lambda d: st.tuples(st.just(d), margin_vectors(d.function.p))))
+@given(with_points(any_functions()))
 def test_the_public_checkers_agree(case):
     drawn, margins = case
     surrogate = B_D(drawn.function)

@@ -64,7 +64,7 @@ def test_loss_3_at_the_vertex_of_all_mistakes():
     assert B_D(loss)(np.zeros(9)) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize(("scale", "is_extension"), [(2.0, True), (1.0, True), (0.5, False)])
-def test_the_factor_of_slack_rescaling_must_not_be_below_one(scale, is_extension):
-    pairs = SetFunction.symmetric([0, 0, 1, 3])
-    assert extends(SlackRescaling(pairs, scale), reference.values_of(pairs)) == is_extension
+@pytest.mark.parametrize(("scale", "is_extension"), [(5.0, True), (2.0, True), (1.0, True), (0.5, False)])
+@pytest.mark.parametrize("increasing", [SetFunction.symmetric([0, 0, 1, 3]), Dice().on_counts(3, 2)])
+def test_the_factor_of_slack_rescaling_must_not_be_below_one(increasing, scale, is_extension):
+    assert extends(SlackRescaling(increasing, scale), reference.values_of(increasing)) == is_extension

@@ -1,6 +1,5 @@
 """The lattice of counts against loops in plain Python."""
 
-from itertools import product
 from math import comb
 
 import numpy as np
@@ -37,17 +36,12 @@ def test_a_pair_of_axes_needs_room_for_two_elements():
 
 
 @given(tables)
-def test_the_sparse_matrix_takes_second_differences(table):
+def test_the_sparse_matrix_takes_second_differences_and_those_of_a_pair_of_axes_are_its_block_of_rows(table):
     matrix, listed = second_difference_matrix(table.shape), listed_second_differences(table)
-    np.testing.assert_array_equal(matrix @ table.ravel(), listed)
-    assert matrix.shape == (len(listed), table.size)
-    assert np.diff(matrix.indptr).max(initial=0) <= 4
-
-
-@given(tables)
-def test_second_differences_of_a_pair_of_axes_are_its_block_of_rows(table):
     blocks = [second_difference(table, b, c).ravel() for b, c in axis_pairs(table.shape)]
-    np.testing.assert_array_equal(np.concatenate([np.empty(0), *blocks]), listed_second_differences(table))
+    np.testing.assert_array_equal(matrix @ table.ravel(), listed)
+    np.testing.assert_array_equal(np.concatenate([np.empty(0), *blocks]), listed)
+    assert matrix.shape == (len(listed), table.size)
 
 
 @pytest.mark.parametrize("sizes", [(5,), (2, 3), (1, 0, 3), (1, 1, 1, 1)])
@@ -60,9 +54,4 @@ def test_weights_and_levels_count_the_subsets_of_a_cell(sizes):
         tally[cell] += 1
         assert cell_levels(shape)[cell] == len(A)
     np.testing.assert_array_equal(exact_weights(shape).reshape(shape), tally)
-
-
-def test_large_weights_are_exact():
-    weights = exact_weights((41, 41)).reshape(41, 41)
-    for a, b in product((0, 7, 20), repeat=2):
-        assert weights[a, b] == comb(40, a) * comb(40, b)
+    assert exact_weights((68,))[33] == comb(67, 33)  # more than a float or an integer of 64 bits holds

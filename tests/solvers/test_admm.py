@@ -55,15 +55,19 @@ def test_proximal_points_are_those_of_the_program_over_all_cuts(which, layout, s
     generator = np.random.default_rng(seed)
     margins = generator.normal(size=len(case.truth))
     centre = generator.choice([0.0, 0.3], size=len(case.truth))
-    points = first_dual_point(case.problem, None, None)
-    points.move_to_points(case.problem, generator.normal(size=len(case.truth)), centre, mu, ADMM())
-    points.move_to_points(case.problem, margins, centre, mu, ADMM(inner_steps=100, shrink=0.0))
-    for i, (_, truth, here) in enumerate(case.bags()):
-        value, slopes = smoothed_by_program(case, truth, margins[here], centre[here], mu)
-        sigma = points.slopes[here]
-        found = points.offsets[i] - sigma @ margins[here] - 0.5 * mu * np.sum((sigma - centre[here]) ** 2)
+    points, before = first_dual_point(case.problem, None, None), centre.copy()
+    for i, (cost, truth, here) in enumerate(case.bags()):
+        own = case.problem, slice(i, i + 1)
+        points.move_to_points(*own, generator.normal(size=len(truth)), centre, mu, 0.0, ADMM())
+        far = ADMM(inner_steps=100, shrink=0.0)
+        sigma, sums = points.move_to_points(*own, margins[here], centre, mu, 0.5, far)
+        value, slopes = smoothed_by_program(case, truth, margins[here], before[here], mu)
+        change = sigma - before[here]
+        found = sums[0] / cost - sigma @ margins[here] - 0.5 * mu * change @ change
         assert found == pytest.approx(value, abs=1e-7 * (1 + abs(value)))
         np.testing.assert_allclose(sigma, slopes, atol=1e-3 / np.sqrt(mu) * (1 + abs(value)) ** 0.5)
+        np.testing.assert_allclose(centre[here], before[here] + 0.5 * change)
+        np.testing.assert_allclose(sums[1:], cost * np.array([change @ change, sigma @ sigma]))
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])

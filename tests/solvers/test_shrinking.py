@@ -23,8 +23,8 @@ def wide_case(operator, **options):
 def at_rest(problem, cuts):
     """Whether each element is at rest."""
     out = np.ones(len(problem.signs), dtype=bool)
-    for (lo, _), width in zip(pairwise(problem.surrogate.bags.offsets), cuts.active.widths, strict=True):
-        out[lo + cuts.active.places[lo : lo + width]] = False
+    for (lo, hi), width in zip(pairwise(problem.surrogate.bags.offsets), cuts.active.widths, strict=True):
+        out[lo:hi][cuts.active.places[lo : lo + width] if width < hi - lo else slice(None)] = False
     return out
 
 
@@ -93,8 +93,9 @@ def test_positives_without_a_slope_stay_active_where_the_positive_part_is_taken_
         mistakes[lo + np.flatnonzero(case.truth[lo:hi])[:2]] = True
     margins = np.where(mistakes, 0.1, 5.0)
     cuts = ActiveCuts.none(problem, None)
-    cuts.rest(problem, margins, problem.cuts(margins))
+    everything = slice(0, problem.n_bags)
+    cuts.rest(problem, everything, margins, problem.cuts(margins))
     margins[mistakes] = -5.0
-    cuts.move_to_points(problem, margins, np.zeros(len(margins)), 1e-3, FrankWolfe())
+    cuts.move_to_points(problem, everything, margins, np.zeros(len(margins)), 1e-3, 0.0, FrankWolfe())
     heights = cuts.offsets - problem.surrogate.bags.totals(cuts.slopes * margins)
     assert np.all(heights <= problem.cuts(margins).values + 1e-9)

@@ -10,16 +10,25 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from setloss.io.data import shown
+from setloss.losses import NAMED_LOSSES, CostCurve, FBeta, Loss, Tversky
+
 BAD_INPUT = 2
 PLOTS = (".png", ".pdf", ".svg")
 """Suffixes of figures."""
+
+NAMES = f"{', '.join(NAMED_LOSSES)}, fbeta:BETA (as fbeta:2) or tversky:FP:FN (weights, as tversky:0.3:0.7)"
+
+WEIGHTED: dict[str, tuple[type[Loss], int]] = {"fbeta": (FBeta, 1), "tversky": (Tversky, 2)}
+"""Losses with weights, and how many."""
 
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
@@ -57,6 +66,49 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
+@dataclass(frozen=True)
+class LossOptions:
+    """The loss to decide for, as given; `read` checks it."""
+
+    loss: Annotated[str | None, typer.Option(help=f"{NAMES}.", metavar="NAME")] = None
+    knots: Annotated[
+        str | None,
+        panel_option("The loss", 'Cost curve through share:cost, as "0:0,1/4:1,1:1".', metavar="KNOTS"),
+    ] = None
+
+    def read(self) -> Any:
+        """The name of the loss (f1 where none is given), or a `Loss` where it has parameters; or an `InputError`."""
+        if self.knots is not None and self.loss is not None:
+            raise InputError("give --loss or --knots, not both")
+        if self.knots is not None:
+            return curve_through(self.knots)
+        name, *weights = (self.loss or "f1").lower().split(":")
+        kind, needed = WEIGHTED.get(name, (None, 0))
+        if len(weights) != needed or (kind is None and name not in NAMED_LOSSES):
+            raise InputError(f"--loss: there is no loss {self.loss!r}; the names are {NAMES}")
+        try:
+            return name if kind is None else kind(*map(float, weights))
+        except ValueError as error:
+            raise InputError(f"--loss: {error}") from None
+
+
+def curve_through(knots: str) -> CostCurve:
+    """The cost curve of --knots, ``"0:0,1/4:1,1:1"``: shares, which may be fractions, and costs."""
+    pairs = []
+    for knot in knots.split(","):
+        share, _, cost = knot.partition(":")
+        try:
+            pairs.append((float(Fraction(share)), float(Fraction(cost))))
+        except (ValueError, ArithmeticError):
+            raise InputError(
+                f"--knots: {shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
+            ) from None
+    try:
+        return CostCurve(tuple(pairs))
+    except ValueError as error:
+        raise InputError(f"--knots: {error}") from None
+
+
 class OneSentenceGroup(TyperGroup):
     """A command group whose complaints are one sentence instead of a usage page in a box."""
 
@@ -66,17 +118,12 @@ class OneSentenceGroup(TyperGroup):
         sys.stdout.flush()
         return result
 
-    def main(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any
-    ) -> Any:
-        if not standalone_mode:
-            return super().main(args, standalone_mode=False, **extra)
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run the program and end it with an exit code."""
         try:
-            code = super().main(args, standalone_mode=False, **extra)
-        except InputError as error:
-            _complain(str(error))
-        except _UsageError as error:
-            _complain(error.format_message())  # type: ignore[attr-defined]
+            code = super().main(*args, **(extra | {"standalone_mode": False}))
+        except (InputError, _UsageError) as error:
+            _complain(error.format_message() if hasattr(error, "format_message") else str(error))
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter would complain once more at its end
             _complain(f"output cannot be written: {error.strerror or error}")

@@ -2,7 +2,8 @@
 
 import webbrowser
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -15,15 +16,19 @@ from setloss.cli.commands import (
     PLOTS,
     InputError,
     JsonOption,
+    LossOptions,
     check_writable,
+    panel_option,
     print_document,
     with_option_groups,
     writing,
 )
-from setloss.cli.set_functions import SetFunctionOptions
 from setloss.decomposition import Decomposition
+from setloss.io.data import reason
+from setloss.losses import as_loss
 from setloss.setfunctions.counts import TableTooLargeError
 from setloss.setfunctions.properties import verdicts
+from setloss.setfunctions.set_function import SetFunction
 
 SHOWN = {1: 20, 2: 6}
 """Most counts of a group that are printed, for losses of one and of two groups."""
@@ -32,6 +37,64 @@ MAX_CELLS = 2**20
 """Most values of l in a JSON document."""
 
 COUNTS = {1: ("mistakes",), 2: ("FN", "FP")}
+
+
+MAX_ELEMENTS = 10**7
+"""Largest number of elements; what works without a table works up to here in seconds."""
+
+_option = partial(panel_option, "The loss")
+_count = partial(_option, max=MAX_ELEMENTS, metavar="N")
+
+
+@dataclass(frozen=True)
+class SetFunctionOptions(LossOptions):
+    """The options that describe a set function, as given; `describe` checks them and builds it."""
+
+    pos: Annotated[int | None, _count("Positive elements of the example.", min=0)] = None
+    neg: Annotated[int | None, _count("Negative elements of the example.", min=0)] = None
+    size: Annotated[int | None, _count("Elements of a cost curve's set.", min=1)] = None
+    table: Annotated[
+        Path | None,
+        _option(
+            "CSV file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None
+
+    def describe(self) -> tuple[SetFunction, str]:
+        """The set function and its title, or an `InputError`."""
+        if [self.loss, self.knots, self.table].count(None) != 2:
+            raise InputError("give one of --loss, --knots and --table, the loss to look at")
+        if self.table is not None:
+            self._require("--table")
+            return _from_table(self.table), self.table.name
+        loss = as_loss(self.read())
+        self._require(self.loss or "--knots", *(("size",) if loss.by_size else ("pos", "neg")))
+        pos, neg = self.pos or self.size or 0, self.neg or 0
+        counts = f"{pos} elements" if loss.by_size else f"{pos} positives and {neg} negatives"
+        title = f"{self.loss or 'cost curve'}, {counts}"
+        try:
+            return loss.on_counts(pos, neg), title
+        except ValueError as error:
+            raise InputError(f"{title}: {error}") from None
+
+    def _require(self, what: str, *needed: str) -> None:
+        """Refuse numbers of elements that are missing or have no use."""
+        given = [option for option in ("pos", "neg", "size") if getattr(self, option) is not None]
+        if given != list(needed):
+            takes, got = (" and ".join(f"--{name}" for name in names) or "none" for names in (needed, given))
+            raise InputError(f"{what} needs these numbers of elements: {takes}; got {got}")
+
+
+def _from_table(path: Path) -> SetFunction:
+    """The set function in a file of numbers; one row or one column is a curve."""
+    try:
+        values = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig", comments=None)
+        return SetFunction.from_table(values.ravel() if 1 in values.shape else values)
+    except ValueError as error:
+        why = reason(error).partition("; use")[0]
+        raise InputError(f"{path} is no table of costs: {why}; cells are numbers, without a header") from None
 
 
 @with_option_groups

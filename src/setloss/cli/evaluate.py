@@ -11,18 +11,17 @@ from setloss.cli.commands import (
     PLOTS,
     InputError,
     JsonOption,
+    LossOptions,
     check_writable,
     print_document,
     say,
     with_option_groups,
     writing,
 )
-from setloss.cli.data_file import DataOptions, has_labels
-from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
+from setloss.cli.inputs import DataOptions, ModelArgument, TrainedModel, TrustedOption, has_labels, in_use
 from setloss.cli.progress import Waiting
-from setloss.cli.set_functions import LossOptions
 from setloss.io.data import listed
-from setloss.losses import as_loss, loss_named
+from setloss.losses import Dice, as_loss
 
 ROWS = {"decided": "as decided", "half": "cut at 1/2", "threshold": "at one threshold"}
 """The decision of the model, and the rules beside it, in words."""
@@ -70,9 +69,12 @@ def evaluate(
             facts: dict[str, Any] = {"loss": name, "sets": 0, "rows": {}, "promise": None}
             facts["expected_score"] = _expected(estimator, X, beside) if trained.decides else None
             if labelled:
-                facts |= _judged(trained, X, examples, beside)
+                facts["rows"], losses, judged = _judged(trained, X, examples, beside)
+                facts["sets"] = len(losses)
             if labelled and (plot is not None or promise is not None):
-                scores, answered = _curve(estimator, promise, X, examples, beside)
+                answered = np.zeros(len(judged), bool) if promise is None else promise.answers(X, **beside)
+                surest_first = np.argsort(estimator.expected_loss(X, **beside)[judged], kind="stable")
+                scores, answered = 1 - losses[surest_first], answered[judged][surest_first]
             if labelled and promise is not None:
                 facts["promise"] = _kept(promise, scores, answered)
     what = "F1" if name == "f1" else f"1 - loss of {name}"
@@ -86,61 +88,48 @@ def evaluate(
         print_document(facts)
     else:
         if not labelled:
-            say(f"{data.data} has none of the labels {_labels_in_words(trained)}, so nothing is compared")
+            columns = listed(trained.source.columns or ["label"])
+            say(f"{data.data} lacks the columns of labels, {columns}, so nothing is compared")
         _print_words(facts, f"{model} on {data.data}", what)
     if plot is not None:
         say(f"figure written to {plot}")
 
 
-def _labels_in_words(trained: TrainedModel) -> str:
-    """The columns of labels that the model was trained on."""
-    source = trained.source
-    if not trained.of_label_sets:
-        return f"of column {source.label!r}"
-    return f"of column {source.cell[0]!r}" if source.cell else listed(source.labels or ["of the training"])
-
-
 def _expected(estimator: Any, X: Any, beside: dict[str, Any]) -> dict[str, float] | None:
     """The score that the model expects for its loss, with an interval; None where it cannot tell."""
     try:
-        found = estimator.expected_score(X, **beside)
+        return dict(estimator.expected_score(X, **beside)._asdict())
     except ValueError:
         return None
-    return {name: float(value) for name, value in found._asdict().items()}
 
 
-def _judged(trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]) -> dict[str, Any]:
-    """Mean losses and F1 of the decisions of the model and of plain cuts, and the number of sets."""
-    truth, known, sets = _truth(examples)
+def _judged(
+    trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]
+) -> tuple[dict[str, dict[str, Any]], Any, Any]:
+    """Mean losses and F1 of the decisions of the model and of plain cuts; its losses, and which sets they are of."""
+    from setloss.estimators.set_layout import SetLayout
 
-    def row(predicted: Any) -> dict[str, float | None]:
-        chosen = predicted.reshape(known.shape)[known]
-        found, other = (
-            judge(truth, chosen, groups=sets) for judge in (as_loss(trained.estimator.loss), loss_named("f1"))
-        )
-        return {"loss": float(found.mean()), "error": _error(found), "f1": 1 - float(other.mean())}
-
-    estimator = trained.estimator
-    scores = estimator._scores(X)
-    if scores.size != known.size:
-        raise ValueError(f"has {known.size // len(known)} labels and the model was trained on {scores.shape[1]}")
-    rows = {"decided": row(np.asarray(estimator.predict(X, **beside) == estimator.classes_[1]))}
-    if trained.decides:
-        rows["half"] = row(scores > 0)
-    if trained.decides and hasattr(estimator.decision_, "threshold_"):
-        rows["threshold"] = row(scores > estimator.decision_.threshold_)
-    return {"rows": rows, "sets": len(np.unique(sets))}
-
-
-def _truth(examples: Any) -> tuple[Any, Any, Any]:
-    """Known labels of all elements, which they are, and the set each belongs to."""
-    if not hasattr(examples, "Y"):
-        return examples.y == 1, np.ones(examples.y.shape, dtype=bool), examples.groups
-    Y = examples.Y.toarray() if hasattr(examples.Y, "toarray") else examples.Y
-    known = ~np.isnan(Y)
+    labels = examples.y[:, None] if beside else examples.Y
+    labels = labels.toarray() if hasattr(labels, "toarray") else labels
+    truth, known = labels == 1, ~np.isnan(labels)
     if not known.any():
         raise ValueError("there is no known label to compare with")
-    return Y[known] == 1, known, np.nonzero(known)[0]
+    estimator, sets = trained.estimator, SetLayout.of(len(labels), beside.get("groups"), bool(beside))
+    scores = estimator._scores(X)
+    if scores.shape != known.shape:
+        raise ValueError(f"has {known.shape[1]} labels and the model was trained on {scores.shape[1]}")
+    chosen = {"decided": np.asarray(estimator.predict(X, **beside) == estimator.classes_[1]).reshape(known.shape)}
+    if trained.decides:
+        chosen["half"] = scores > 0
+    if trained.decides and hasattr(estimator.decision_, "threshold_"):
+        chosen["threshold"] = scores > estimator.decision_.threshold_
+    losses = {name: sets.losses(as_loss(estimator.loss), truth, known, found) for name, found in chosen.items()}
+    f1 = {name: 1 - float(sets.losses(Dice(), truth, known, found)[0].mean()) for name, found in chosen.items()}
+    rows = {
+        name: {"loss": float(found.mean()), "error": _error(found), "f1": f1[name]}
+        for name, (found, _) in losses.items()
+    }
+    return rows, *losses["decided"]
 
 
 def _error(values: Any) -> float | None:
@@ -171,16 +160,6 @@ def _spread(mean: dict[str, Any]) -> str:
 
 
 # -------------------------------------------------------------------- promises
-
-
-def _curve(estimator: Any, promise: Any, X: Any, examples: Any, beside: dict[str, Any]) -> tuple[Any, Any]:
-    """The score of every labelled set, the surest first, and whether the promise answers it."""
-    y = examples.y if beside else examples.Y
-    expected, losses = estimator.expected_loss(X, **beside), estimator.losses(X, y, **beside)
-    answered = np.zeros(len(expected), bool) if promise is None else promise.answers(X, **beside)
-    judged = np.isfinite(y).any(axis=1) if y.ndim == 2 and y.dtype.kind == "f" else np.full(len(expected), True)
-    order = np.argsort(expected[judged], kind="stable")
-    return 1 - losses[order], answered[judged][order]
 
 
 def _kept(promise: Any, scores: Any, answered: Any) -> dict[str, Any]:

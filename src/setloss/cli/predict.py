@@ -1,21 +1,20 @@
 """``setloss predict``: the labels or probabilities that a model gives to the rows of a data file."""
 
-import csv
-import io
 import sys
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from setloss.cli.commands import InputError, check_writable, say, with_option_groups, writing
-from setloss.cli.data_file import DataOptions
-from setloss.cli.model_file import ModelArgument, TrainedModel, TrustedOption, in_use
+from setloss.cli.commands import InputError, LossOptions, check_writable, say, with_option_groups, writing
+from setloss.cli.inputs import DataOptions, ModelArgument, TrainedModel, TrustedOption, in_use
 from setloss.cli.progress import Waiting
-from setloss.cli.set_functions import LossOptions
 from setloss.files import replacing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @with_option_groups
@@ -50,17 +49,17 @@ def predict(
         with in_use(model, data.data):
             table = _table(trained, rows, probabilities, names)
     if out is None:
-        _write_csv(table, sys.stdout)
+        table.to_csv(sys.stdout, index=False)
         return
     with writing("--out", out), replacing(out) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        _write_csv(table, text)
-        text.detach()
+        table.to_csv(file, index=False, mode="wb")
     say(f"predictions written to {out}")
 
 
-def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -> list[tuple[str, list[Any]]]:
-    """Names and columns: id, bag, names of the labels, labels or probabilities, and whether a set is answered."""
+def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -> "DataFrame":
+    """A column each: id, bag, names of the labels, labels or probabilities, and whether a set is answered."""
+    from pandas import DataFrame, Series, concat
+
     estimator, sets = trained.estimator, trained.of_label_sets
     if names and not sets:
         raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
@@ -72,23 +71,16 @@ def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -
     columns = []
     identity = getattr(trained.encoder, "id_", None)
     if identity is not None and identity in rows.X:
-        columns.append((identity, rows.X[identity].tolist()))
+        columns.append(rows.X[identity])
     if getattr(rows, "groups", None) is not None:
-        columns.append((trained.source.group, rows.groups.tolist()))
+        columns.append(Series(rows.groups, name=trained.source.group))
     header = trained.source.labels or (list(map(str, range(values.shape[1]))) if sets else ["prediction"])
     if names:
-        separator = (trained.source.cell or ["", ""])[1] or ";"
-        columns.append(("labels", [separator.join(compress(header, row > 0)) for row in values]))
-    columns += zip(header, values.T.tolist(), strict=True)
+        separator = trained.source.separator or ";"
+        columns.append(Series([separator.join(compress(header, row > 0)) for row in values], name="labels"))
+    columns.append(DataFrame(values, columns=header))
     if hasattr(estimator, "promise_"):
         answered = estimator.promise_.answers(X, **beside).astype(int)
         places = np.unique(beside["groups"], return_inverse=True)[1] if beside else slice(None)
-        columns.append(("answered", answered[places].tolist()))
-    return columns
-
-
-def _write_csv(table: list[tuple[str, list[Any]]], file: TextIO) -> None:
-    header, columns = zip(*table, strict=True)
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(zip(*columns, strict=True))
+        columns.append(Series(answered[places], name="answered"))
+    return concat(columns, axis=1)

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from datetime import timedelta
 from typing import Self
 
 from rich.console import Console
@@ -26,9 +27,8 @@ class Waiting(logging.Handler):
         words = TextColumn("{task.description}", markup=False, table_column=rest)
         columns = (SpinnerColumn(), BarColumn(20), TextColumn("{task.fields[left]}"), TimeElapsedColumn(), words)
         self._bar = Progress(*columns, console=console, transient=True, disable=silent, expand=True)
-        self._task = self._bar.add_task(doing, total=None, left="")
-        self._words, self._left = doing, ""
-        self._began = self._began_fits = time.monotonic()
+        self._bar.add_task(doing, total=None, left="")
+        self._began_fits = time.monotonic()
         self._finished = threading.Event()
 
     def __enter__(self) -> Self:
@@ -50,14 +50,14 @@ class Waiting(logging.Handler):
 
     def doing(self, words: str, share: float | None = None) -> None:
         """Something else is under way now, and that share of the whole is done."""
-        self._words, self._left = words, ""
+        left = ""
         if share == 0:
             self._began_fits = time.monotonic()
         elif share is not None:
-            left = (time.monotonic() - self._began_fits) * (1 - share) / share
-            self._left = f"{share:.0%} done, about {_clock(left)} left"
-        total = None if share is None else 1
-        self._bar.update(self._task, description=words, total=total, completed=share or 0, left=self._left)
+            seconds = (time.monotonic() - self._began_fits) * (1 - share) / share
+            left = f"{share:.0%} done, about {timedelta(seconds=int(seconds))} left"
+        task, total = self._bar.task_ids[0], None if share is None else 1
+        self._bar.update(task, description=words, total=total, completed=share or 0, left=left)
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the library's log."""
@@ -65,10 +65,6 @@ class Waiting(logging.Handler):
 
     def _write_lines(self, seconds: float) -> None:
         while not self._finished.wait(seconds):
-            gone = _clock(time.monotonic() - self._began)
-            say(", ".join(filter(None, (f"{gone} gone", self._left, self._words))))
-
-
-def _clock(seconds: float) -> str:
-    """Minutes and seconds."""
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+            task = self._bar.tasks[0]
+            gone = f"{timedelta(seconds=int(task.elapsed or 0))} gone"
+            say(", ".join(filter(None, (gone, task.fields["left"], task.description))))

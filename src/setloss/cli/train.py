@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,15 +14,14 @@ import typer
 from setloss.cli.commands import (
     InputError,
     JsonOption,
+    LossOptions,
     check_writable,
     print_document,
     say,
     with_option_groups,
 )
-from setloss.cli.data_file import DataOptions
-from setloss.cli.model_file import note_source
+from setloss.cli.inputs import DataOptions, Source
 from setloss.cli.progress import Waiting
-from setloss.cli.set_functions import LossOptions
 from setloss.cli.training_options import (
     LinearOptions,
     PromiseOptions,
@@ -83,7 +83,7 @@ def train(
             waiting.doing("learning the promise")
             promise = promised.make(estimator, fitted[:-1].transform(kept.X) if steps else kept.X, _targets(kept))
         waiting.doing(f"writing {model}")
-        note_source(fitted, examples, data)
+        fitted.source_ = asdict(Source.of(examples, data))
         save(fitted, model)
     document = _summary(estimator) | {
         "sets": X.shape[0] if hasattr(examples, "Y") else len(np.unique(examples.groups)),
@@ -97,8 +97,8 @@ def train(
     else:
         _print_report(document)
     if document["status"] not in (None, "converged"):
-        gap = "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
-        say(f"{document['status']} with {gap}, not {linear.tol:.1e}; raise --max-iter or --max-time, or lower C")
+        reached = f"{document['status']} with {_gap(document)}, not {linear.tol:.1e}"
+        say(f"{reached}; raise --max-iter or --max-time, or lower C")
         raise typer.Exit(NOT_CONVERGED)
 
 
@@ -133,8 +133,7 @@ def _faults_in_words() -> Iterator[None]:
 def _check_labels(examples: Any, file: Path) -> None:
     """Refuse labels that nothing can be learned from: all the same, missing, or free text."""
     labels = examples.Y if hasattr(examples, "Y") else examples.y
-    known = labels[~np.isnan(labels)] if isinstance(labels, np.ndarray) else labels.data
-    if isinstance(labels, np.ndarray) and known.size and known.min() == known.max():
+    if isinstance(labels, np.ndarray) and len(known := np.unique(labels[~np.isnan(labels)])) == 1:
         raise InputError(f"{file}: every label is {known[0]:g}; training needs some that are 0 and some that are 1")
     if getattr(examples, "cell", None) is not None:
         own = np.ravel((labels @ (np.ravel(labels.sum(axis=0)) == 1)) > 0)
@@ -183,19 +182,22 @@ def _summary(estimator: Any) -> dict[str, Any]:
 
 def _columns(encoder: Any, examples: Any) -> list[dict[str, str]] | None:
     """What became of the columns of a table: features, and labels that were not written as 0 and 1."""
-    found = [
-        dict(zip(("name", "role", "words"), column, strict=False)) for column in getattr(encoder, "columns_", ())
-    ]
-    ids = [column for column in found if column["role"] == "id"]
-    for column in ids:
-        column["words"] += "; names the rows of predictions" if column is ids[0] else "; left out"
+    columns = getattr(encoder, "columns_", ())
+    found = [{"name": column.name, "role": column.role, "words": column.words} for column in columns]
+    for column in found:
+        if column["role"] == "id":
+            column["words"] += "; names the rows of predictions" if column["name"] == encoder.id_ else "; left out"
     found += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
     return found or None
 
 
+def _gap(document: dict[str, Any]) -> str:
+    return "no certified gap" if document["gap"] is None else f"a relative gap of {document['gap']:.1e}"
+
+
 def _print_report(document: dict[str, Any]) -> None:
     """The document in words."""
-    columns, rule = document["columns"] or [], document["rule"]
+    columns, rule, losses = document["columns"] or [], document["rule"], document["held_out_losses"]
     width = max((len(column["name"]) for column in columns), default=0)
     for column in columns:
         role = "" if column["role"] in ("number", "labels") else f"{column['role']}: "
@@ -205,24 +207,19 @@ def _print_report(document: dict[str, Any]) -> None:
         ("classifier", document["classifier"]),
     ]
     if document["status"] is not None:
-        gap = "no certified gap" if document["gap"] is None else f"gap {document['gap']:.1e}"
-        lines.append(("", f"{document['status']}: {gap}"))
+        lines.append(("", f"{document['status']} with {_gap(document)}"))
     lines.append(("rule", f"{rule}: {RULES[rule]}"))
-    scores = {rule: f"{1 - mean:.4f}" for rule, (mean, _) in document["held_out_losses"].items()}
-    if rule in scores:
-        others = {"half": "cut at 1/2", "threshold": "one threshold"}
-        compared = ", ".join(f"{words} {scores[rule]}" for rule, words in others.items() if rule in scores)
+    if rule in losses:
         what = "F1" if document["loss"] == "f1" else f"1 - {document['loss']}"
-        error = document["held_out_losses"][rule][1]
-        lines.append(("held out", f"{what} {scores[rule]} +- {error:.4f}; {compared}"))
+        others = {"half": "cut at 1/2", "threshold": "one threshold"}
+        compared = ", ".join(f"{words} {1 - losses[rule][0]:.4f}" for rule, words in others.items() if rule in losses)
+        lines.append(("held out", f"{what} {1 - losses[rule][0]:.4f} +- {losses[rule][1]:.4f}; {compared}"))
     if document["promise"] is not None:
         kept = document["promise"]["sets"]
         lines.append(("promise", f"{kept} of {kept + document['sets']} sets were kept for it, and not trained on"))
         lines.append(("", document["promise"]["words"]))
-    names = " --names" if any(column["role"] == "labels" for column in columns) else ""
     lines.append(("model", f"written to {document['model']}"))
-    lines.append(
-        ("next", f"setloss evaluate {document['model']} TEST; setloss predict {document['model']} NEW{names}")
-    )
-    for name, words in lines:
+    names = " --names" if any(column["role"] == "labels" for column in columns) else ""
+    next_steps = f"setloss evaluate {document['model']} TEST; setloss predict {document['model']} NEW{names}"
+    for name, words in [*lines, ("next", next_steps)]:
         typer.echo(f"{name:<10}  {words}")

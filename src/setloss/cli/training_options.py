@@ -1,8 +1,8 @@
 """Options of ``setloss train``: the classifier, the linear models of the paper, and a promise."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from setloss.cli.commands import InputError, panel_option
 from setloss.defaults import LINEAR_MODELS
 
-SURROGATES = ("slack", "margin", "bd", "bd-monotone", "lovasz", "hinge")
+Surrogate = Literal["slack", "margin", "bd", "bd-monotone", "lovasz", "hinge"]
 """Names of operators that give a linear model something to minimise."""
-
-METHODS = (*SURROGATES, "logistic", "trees")
 
 KEPT = 0.25
 """Share of the sets that are kept to learn a promise."""
@@ -29,21 +27,21 @@ class TrainingOptions:
     """The classifier and the rule, as given."""
 
     method: Annotated[
-        str | None,
+        Literal[Surrogate, "logistic", "trees"] | None,
         _model(
-            f"What gives scores: logistic, trees, or a linear model trained by a surrogate: {', '.join(SURROGATES)}.",
+            "What gives scores: logistic regression, trees, or a linear model trained by the surrogate of that name.",
             show_default="the likeliest of several logistic regressions and trees",
         ),
     ] = None
     rule: Annotated[
-        str,
+        Literal["auto", "counts", "plug-in", "threshold", "half", "sign"],
         _model(
-            "How scores become sets, learned on held-out folds: counts, plug-in, threshold, half or auto, the better "
-            "of counts and threshold. sign: a linear model as in the paper."
+            "How scores become sets, learned on held-out folds; auto is the better of counts and threshold. sign: a "
+            "linear model as in the paper."
         ),
     ] = "auto"
     cv: Annotated[int, _model("Folds.", min=2)] = 5
-    average: Annotated[str, _model("Of label sets: samples, macro or micro.")] = "samples"
+    average: Annotated[Literal["samples", "macro", "micro"], _model("Of label sets.")] = "samples"
     jobs: Annotated[int, _model("Folds at a time.")] = 1
 
     @property
@@ -51,7 +49,7 @@ class TrainingOptions:
         """The surrogate that a linear model is trained by, if one is."""
         if self.method is None and self.rule == "sign":
             return LINEAR_MODELS.operator
-        return self.method if self.method in SURROGATES else None
+        return None if self.method in ("logistic", "trees") else self.method
 
 
 @dataclass(frozen=True)
@@ -89,11 +87,13 @@ class PromiseOptions:
         float | None,
         _promise(
             f"Mean score (1 - loss) to promise on the sets that are answered, as 0.8. {100 * KEPT:.0f} % of the sets "
-            "are kept to learn it, and nothing else is trained on them."
+            "are kept to learn it, and nothing else is trained on them.",
+            max=1,
         ),
     ] = None
     confidence: Annotated[
-        float | None, _promise("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}")
+        float | None,
+        _promise("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}", min=0, max=1),
     ] = None
 
     def split(self, examples: Any) -> tuple[Any, Any]:
@@ -123,10 +123,8 @@ def _rows(examples: Any, rows: NDArray[np.intp]) -> Any:
 
 def check_options(training: TrainingOptions, linear: LinearOptions, promised: PromiseOptions) -> None:
     """Refuse what contradicts itself before any data are read; estimators check the rest."""
-    surrogates = ", ".join(SURROGATES)
-    if training.method not in (None, *METHODS):
-        raise InputError(f"there is no method {training.method!r}; the names are {', '.join(METHODS)}")
-    if training.rule == "sign" and training.method not in (None, *SURROGATES):
+    surrogates = ", ".join(get_args(Surrogate))
+    if training.rule == "sign" and training.surrogate is None:
         raise InputError(f"--rule sign is for linear models ({surrogates}); take --rule half")
     if training.surrogate is None and linear != LinearOptions():
         raise InputError(f"--C, --scale, --tol, --max-iter, --max-time are for --method {surrogates}")
@@ -139,10 +137,6 @@ def check_options(training: TrainingOptions, linear: LinearOptions, promised: Pr
         raise InputError("--promise is for models that decide for the set; leave out --rule sign")
     if training.average != "samples":
         raise InputError("--promise is about the mean loss of decided sets; leave out --average")
-    if promised.confidence is not None and not 0 < promised.confidence < 1:
-        raise InputError(f"--confidence is between 0 and 1, as 0.9; got {promised.confidence:g}")
-    if promised.promise >= 1:
-        raise InputError(f"--promise is a mean score below 1, as 0.8; got {promised.promise:g}")
 
 
 def estimator_for(training: TrainingOptions, linear: LinearOptions, objective: Any, of_label_sets: bool) -> Any:
@@ -156,14 +150,8 @@ def estimator_for(training: TrainingOptions, linear: LinearOptions, objective: A
 
     scorer: Any = None
     if training.surrogate is not None:
-        limits = {"tol": linear.tol, "max_iter": linear.max_iter, "max_time": linear.max_time}
-        common = {
-            "loss": objective,
-            "operator": training.surrogate,
-            "scale": linear.scale,
-            "random_state": 0,
-        } | limits
-        path = linear.path()
+        path, common = linear.path(), asdict(linear) | {"loss": objective, "operator": training.surrogate}
+        del common["C"]
         if training.rule == "sign" and len(path) > 1:
             return SetClassifierCV(Cs=path, cv=training.cv, verbose=1, **common)
         if training.rule == "sign":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,23 +22,19 @@ from setloss.dask.partitioned_problem import (
 )
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
+from setloss.estimators.blocks import by_block
 from setloss.estimators.labels import Labels
 from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
+from setloss.losses import as_loss
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import OutOfReachError, run
 from setloss.typing import Array
 
 SOLVER_NAMES = ("auto", "cutting_plane")
 
-FITTED = ("coef_", "intercept_", "n_iter_", "dual_gap_", "solution_", "n_features_in_", "feature_names_in_")
-"""Attributes of a fit beside those of the labels."""
-
 
 class DaskSetClassifier(SetClassifier):
     """`setloss.estimators.SetClassifier` on partitions: linear scores trained for a loss of sets.
-
-        min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
-        min over w                 1/2 |w|^2 + C sum_i weight_i B(y_i1 <w, x_i1>, ..., y_ip <w, x_ip>)
 
     The sets are the rows of y (n, p), or groups of the elements of y (n,), which lie in one partition. The workers of
     the current `distributed.Client` keep the partitions in memory. Without a client, the threads of Dask in this
@@ -72,9 +69,8 @@ class DaskSetClassifier(SetClassifier):
         check_is_fitted(self)
         model = SetClassifier(**self.get_params(deep=False))
         self._labels.set_attributes(model)
-        for name in FITTED:
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
+        model.__dict__.update((name, value) for name, value in vars(self).items() if name.endswith("_"))
+        del model.n_rounds_
         return model
 
     # ---------------------------------------------------------------- fitting
@@ -93,30 +89,28 @@ class DaskSetClassifier(SetClassifier):
         self._validate_params()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
-        partitions, loss, limits = Partitions(sources), self._loss(), self._limits()
+        partitions, loss = Partitions(sources), as_loss(self.loss)
         used, found = summarize(partitions.each(inspect_partition))
         warn_of_words(found.classes)
         constant = self._constant(np.array([found.squares / found.weight]), np.array([found.weight]))
-        description = FitDescription(
-            found.classes[1], constant, loss, self.operator, float(self.scale), float(self.C)
-        )
-        partitions.replace(used, partial(PartitionProblem, fit=description))
-        shape = (found.labels or 1, found.features + 1)
-        problem = PartitionedProblem(partitions, shape)
+        shared = FitDescription(found.classes[1], constant, loss, self.operator, float(self.scale), self.C)
+        partitions.replace(used, partial(PartitionProblem, fit=shared))
+        problem = PartitionedProblem(partitions, (found.labels, found.features + 1))
         grouped = flat and groups is not None
-        Labels(found.classes, None, shape[0], found.labels is None, grouped).set_attributes(self)
+        Labels(found.classes, None, found.labels, flat, grouped).set_attributes(self)
         self.n_features_in_ = found.features
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         try:
-            solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), limits, self._warm())
+            solution = run(problem, CuttingPlane(line_steps=LINE_STEPS), *self._how())
         except OutOfReachError as lost:
             if self.warm_start and lost.solution is not None:
                 self._store(lost.solution, constant)
             raise
-        self.n_rounds_ = problem.rounds
+        finally:
+            self.n_rounds_ = problem.rounds
         self._store(solution, constant)
-        self._warn(solution)
+        self._say_how_it_ended(solution)
         return self
 
     # ---------------------------------------------------------------- prediction
@@ -131,17 +125,13 @@ class DaskSetClassifier(SetClassifier):
         return self._blockwise(X, "predict", self.classes_.dtype)
 
     def _blockwise(self, X: Any, method: str, dtype: np.dtype[Any]) -> Any:
-        model = self.to_local()
+        answer = getattr(self.to_local(), method)
         labels = None if self._labels.flat else list(map(str, range(len(self.coef_))))
         empty = np.empty(0 if labels is None else (0, len(labels)), dtype)
         if is_frame(X):
             rows, meta = X[self.feature_names_in_.tolist()], _as_frame(empty, None, labels)
-            return rows.map_partitions(_of_frame, model, method, empty, labels, meta=meta)
-        if not isinstance(X, da.Array):
-            return getattr(model, method)(X)
-        whole = whole_rows(X)
-        shape = {"drop_axis": 1} if labels is None else {"chunks": (whole.chunks[0], (len(labels),))}
-        return whole.map_blocks(_of_block, model, method, empty, dtype=dtype, meta=empty, **shape)
+            return rows.map_partitions(_of_frame, answer, empty, labels, meta=meta)
+        return by_block(answer, whole_rows(X), empty) if isinstance(X, da.Array) else answer(X)
 
     def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
         """The losses of all sets, and their weights: partition by partition, groups inside one in sorted order."""
@@ -156,12 +146,8 @@ class DaskSetClassifier(SetClassifier):
         return np.concatenate(losses), np.concatenate(weights)
 
 
-def _of_block(block: Any, model: Any, method: str, empty: Array) -> Any:
-    return getattr(model, method)(block) if block.shape[0] else empty
-
-
-def _of_frame(frame: Any, model: Any, method: str, empty: Array, labels: list[str] | None) -> Any:
-    return _as_frame(_of_block(frame, model, method, empty), frame.index, labels)
+def _of_frame(frame: Any, method: Callable[[Any], Array], empty: Array, labels: list[str] | None) -> Any:
+    return _as_frame(method(frame) if len(frame) else empty, frame.index, labels)
 
 
 def _as_frame(values: Array, index: Any, labels: list[str] | None) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dask import delayed
-from setloss.arguments import is_whole_number
 from setloss.dask.partition import Partition, make_partition, numbered
 
 
@@ -120,8 +119,6 @@ def repartition_by_group(X: Any, groups: Any, npartitions: int | None = None) ->
     >>> repartition_by_group(X, [1, 1, 1, 1, 2, 2], npartitions=2).chunks
     ((4, 2), (2,))
     """
-    if npartitions is not None and not is_whole_number(npartitions, 1):
-        raise ValueError(f"npartitions is a whole number, at least 1; got {npartitions!r}")
     if not isinstance(X, da.Array):
         raise TypeError(f"X is a {type(X).__name__}; give a dask array. A DataFrame has shuffle(on=...) for that.")
     names = np.asarray(groups.compute() if hasattr(groups, "compute") else groups)

@@ -11,10 +11,12 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from pandas import isna
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 
-from setloss.estimators.elements import Elements
-from setloss.estimators.set_layout import SetLayout
+from setloss.estimators.features import checked_features
+from setloss.estimators.labels import as_array
+from setloss.estimators.set_layout import Elements, SetLayout
 from setloss.solvers.kernel_arrays import Design
 from setloss.typing import Array
 
@@ -37,83 +39,55 @@ def numbered(index: int, task: Callable[..., T], *arguments: Any) -> T:
 
 @dataclass(frozen=True, eq=False)
 class Partition:
-    """Rows, labels, names of the bags (None: every row is one) and weights of one partition."""
+    """Rows, labels (n, p), sets (rows, or groups of labels (n, 1)) and weights of one partition."""
 
     X: Any
     y: NDArray[Any]
-    groups: NDArray[Any] | None
+    sets: SetLayout
     weights: Array
 
     def __sizeof__(self) -> int:
         """What Dask takes the partition for when it decides where tasks run: moving large ones is slow."""
-        return int(sum(sizeof(each) for each in (self.X, self.y, self.groups, self.weights)))
-
-    @property
-    def sets(self) -> SetLayout:
-        """Rows of labels (n, p), or groups of labels (n,)."""
-        flat = self.y.ndim == 1
-        return SetLayout.of(len(self.y), self.groups if flat else None, flat)
-
-    @property
-    def _matrix(self) -> NDArray[Any]:
-        return self.y[:, None] if self.y.ndim == 1 else self.y
+        return int(sum(sizeof(each) for each in (self.X, self.y, self.sets.numbers, self.weights)))
 
     def elements(self, positive: Any) -> Elements:
         """The elements of the sets; `positive` is the positive label."""
-        labels, known = self._matrix, self.known
-        return self.sets.elements(known & (labels == positive), known, self.weights)
+        known = self.known
+        return self.sets.elements(known & (self.y == positive), known, self.weights)
 
     @property
     def known(self) -> NDArray[np.bool_]:
         """Which labels are known, (n, p)."""
-        return ~missing_values(self._matrix)
+        return ~np.asarray(isna(self.y), dtype=bool)
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """The distinct names of the groups; none where every row is a set."""
+        ids = None if self.sets.named is None else self.sets.named.ids
+        return np.empty(0) if ids is None else ids
 
 
 def make_partition(X: Any, y: Any, groups: Any = None, weights: Any = None) -> Partition:
     """The arrays of a partition, refused where they do not fit together or hold bad values."""
-    rows = _features(X)
-    size = rows.shape[0]
-    labels = _column("y", y, size, (1, 2))
-    names = None if groups is None else _column("groups", groups, size)
-    if names is not None:
-        _refuse(missing_values(names), "groups must name the bag of every row, and here is none")
-    weight = np.ones(size) if weights is None else _column("sample_weight", weights, size).astype(np.float64)
-    _refuse(~(np.isfinite(weight) & (weight >= 0)), "sample_weight is no number >= 0")
-    return Partition(rows, labels, names, weight)
-
-
-def _refuse(rows: NDArray[np.bool_], why: str) -> None:
-    if rows.any():
-        raise ValueError(f"row {int(np.argmax(rows))}: {why}")
-
-
-def _features(X: Any) -> Any:
-    """Features as a matrix of finite floats, dense in row order or CSR."""
-    rows: Any = csr_array(X) if issparse(X) else np.asarray(X)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
-        raise ValueError(
-            f"the features are not a numeric matrix; they have shape {rows.shape} and dtype {rows.dtype}. Drop or "
-            "encode columns that are not numbers."
-        )
-    if rows.dtype not in (np.float32, np.float64):
-        rows = rows.astype(np.float64)
-    finite = np.isfinite(rows.data if issparse(rows) else rows)
-    if not finite.all():
+    rows = checked_features(BaseEstimator(), X, reset=True, ensure_all_finite=False, ensure_min_samples=0)
+    size, labels = rows.shape[0], as_array(y)
+    if not np.isfinite(rows.data if issparse(rows) else rows).all():
         row, column = np.argwhere(~np.isfinite(rows.toarray() if issparse(rows) else rows))[0]
         raise ValueError(f"row {row}: feature {column} is NaN or infinite. Fill it or leave the row out.")
-    return rows if issparse(rows) else np.ascontiguousarray(rows)
-
-
-def _column(name: str, values: Any, size: int, axes: tuple[int, ...] = (1,)) -> NDArray[Any]:
-    array = np.asarray(values)
-    if array.ndim not in axes or len(array) != size:
-        raise ValueError(f"{name} has shape {array.shape} for {size} rows of X; give both the same partitions")
-    return array
-
-
-def missing_values(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which values are None or NaN."""
-    return np.asarray(isna(values), dtype=bool)
+    weights = np.ones(size) if weights is None else np.asarray(weights, dtype=np.float64)
+    for name, values in (("y", labels), ("sample_weight", weights)):
+        if values.shape[:1] != (size,):
+            raise ValueError(f"{name} has shape {values.shape} for {size} rows of X; give both the same partitions")
+    flat = labels.ndim == 1
+    sets = SetLayout.of(size, groups if flat else None, flat)
+    part = Partition(rows, labels[:, None] if flat else labels, sets, weights)
+    for bad, why in (
+        (~(np.isfinite(weights) & (weights >= 0)), "sample_weight is no number >= 0"),
+        (flat & ~part.known.all(axis=1), "the label is missing"),
+    ):
+        if bad.any():
+            raise ValueError(f"row {int(np.argmax(bad))}: {why}")
+    return part
 
 
 # -------------------------------------------------------------------- reports
@@ -124,7 +98,7 @@ class PartitionReport:
     """What the driver learns of a partition; `squares` and `weight` are sums of weight |x|^2 and of weight."""
 
     features: int
-    labels: int | None
+    labels: int
     classes: NDArray[Any]
     names: NDArray[Any]
     bags: int
@@ -134,34 +108,15 @@ class PartitionReport:
 
 def inspect_partition(part: Partition) -> PartitionReport:
     """One pass over a partition before any training."""
-    classes = _classes(part.y)
-    elements = part.elements(classes[-1] if classes.size else None)
-    weights = elements.row_weights(part.X.shape[0])
-    return PartitionReport(
-        part.X.shape[1],
-        None if part.y.ndim == 1 else part.y.shape[1],
-        classes,
-        bag_names(part),
-        len(elements.bags),
-        float(weights @ Design.of(part.X).squared_norms()),
-        float(weights.sum()),
-    )
-
-
-def bag_names(part: Partition) -> NDArray[Any]:
-    """The distinct names of the bags; none where every row is one."""
-    return np.empty(0) if part.y.ndim == 2 or part.groups is None else np.unique(part.groups)
-
-
-def _classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The distinct labels; NaN is a missing one in label sets, and refused elsewhere."""
-    missing = missing_values(y)
-    if y.ndim == 1:
-        _refuse(missing, "the label is missing")
     try:
-        return np.asarray(np.unique(y[~missing]))
+        classes = np.unique(part.y[part.known])
     except TypeError:
         raise ValueError("the labels are of different kinds, numbers and strings") from None
+    elements = part.elements(classes[-1] if classes.size else None)
+    weights = elements.row_weights(part.X.shape[0])
+    squares = float(weights @ Design.of(part.X).squared_norms())
+    sizes = part.X.shape[1], part.y.shape[1]
+    return PartitionReport(*sizes, classes, part.names, len(elements.bags), squares, float(weights.sum()))
 
 
 def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionReport]:
@@ -171,14 +126,13 @@ def summarize(reports: Sequence[PartitionReport]) -> tuple[list[int], PartitionR
         raise ValueError("no bag has a positive weight and a known label; there is nothing to train on")
     first = reports[0]
     for index, report in enumerate(reports):
-        for what in ("features", "labels"):
-            here, there = getattr(report, what) or 1, getattr(first, what) or 1
-            if here != there:
-                raise PartitionError(
-                    f"partition {index} has {here} {what} and partition 0 has {there}; give all partitions the same"
-                )
+        if (report.features, report.labels) != (first.features, first.labels):
+            raise PartitionError(
+                f"partition {index} has {report.features} features and {report.labels} labels, partition 0 has "
+                f"{first.features} and {first.labels}; give all partitions the same"
+            )
     classes = _two_classes(reports)
-    if (first.labels or 1) > 1 and classes.tolist() not in ([0, 1], [-1, 1]):
+    if first.labels > 1 and classes.tolist() not in ([0, 1], [-1, 1]):
         raise ValueError(f"label sets hold 0 and 1, or -1 and +1, and NaN for a missing one; got {classes.tolist()}")
     refuse_split_bags([report.names for report in reports])
     squares, weight = sum(report.squares for report in reports), sum(report.weight for report in reports)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.dask.partition import Partition, bag_names
+from setloss.dask.partition import Partition
 from setloss.dask.scheduling import Partitions
 from setloss.losses import Loss
 from setloss.operators.names import Operator
@@ -30,8 +30,6 @@ MARGINS_KEPT = 3
 
 LINE_STEPS = 5
 """Steps of a line search: bisection of [0, 1] that begins at 1."""
-
-LAST_STEP = 2.0 ** (1 - LINE_STEPS)
 
 
 class FitDescription(NamedTuple):
@@ -111,11 +109,12 @@ def cut_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
 
 def judge(part: Partition, model: Any) -> tuple[Array, Array, NDArray[Any]]:
     """The loss and the weight of every set with a known label under a fitted local model, and the names of groups."""
-    names, some = bag_names(part), np.flatnonzero(part.known.any(axis=1))
-    if not len(some):
-        return np.empty(0), np.empty(0), names
-    groups = np.arange(len(part.y)) if part.groups is None else part.groups
-    return model.losses(part.X, part.y, groups=groups), part.sets.part(some).means(part.weights[some]), names
+    some = part.known.any(axis=1)
+    if not some.any():
+        return np.empty(0), np.empty(0), part.names
+    weights = part.sets.means(part.weights)
+    losses = model.losses(part.X, part.y, groups=part.sets.numbers)
+    return losses, weights if part.sets.flat else weights[some], part.names
 
 
 # -------------------------------------------------------------------- the driver
@@ -211,7 +210,7 @@ def reachable_from(length: float) -> tuple[float, ...]:
 
     Every step is half of the one before, so a length is an odd multiple of its own step.
     """
-    step = 0.5
+    step, last = 0.5, 2.0 ** (1 - LINE_STEPS)
     while length % step:
         step /= 2
-    return tuple((length - step + LAST_STEP * np.arange(1, 2 * step / LAST_STEP)).tolist())
+    return tuple((length - step + last * np.arange(1, 2 * step / last)).tolist())

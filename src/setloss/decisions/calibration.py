@@ -37,8 +37,8 @@ SLOPE_WIDTH = 3.0
 LONGEST = 200
 """Frames of a bag that the count model sees."""
 
-CHUNK = 2_000_000
-"""Scores that are decided at a time, which bounds the memory of a prediction."""
+CHUNK = 2**17
+"""Scores that are decided at a time, and that a model is fitted to: this bounds the memory beside the scores."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class LabelPotentials:
         slope /= SLOPE_WIDTH * max(self.most, 1)
         return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * np.eye(self.most + 1))
 
-    def on(self, bags: Bags | None) -> LinearPotentials:
-        """The potentials of some sets as a linear function of theta."""
-        return LinearPotentials(np.eye(self.most + 1))
+    def statistics(self, p: int) -> Array:
+        """A row of numbers for each k: potentials are these times theta."""
+        return np.eye(self.most + 1)
 
 
 @dataclass(frozen=True)
@@ -83,42 +83,12 @@ class BagPotentials:
     def precision(self, width: float) -> Array:
         return np.diag([1 / (10 * width) ** 2] * 2 + [1 / (3 * width) ** 2] * 2 + [1 / width**2])
 
-    def on(self, bags: Bags | None) -> LinearPotentials:
-        if bags is None:
-            raise ValueError("potentials of bags need bags")
-        known = {int(p): self.statistics(int(p)) for p in np.unique(bags.sizes)}
-        return LinearPotentials(np.concatenate([known[int(p)] for p in bags.sizes]), bags.sizes + 1)
-
-    @staticmethod
-    def statistics(p: int) -> Array:
-        """A row of numbers for each k = 0, ..., p."""
+    def statistics(self, p: int) -> Array:
+        """A row of numbers for each k = 0, ..., p: potentials are these times theta."""
         k = np.arange(p + 1)
         share = k / p
         mixed = share * (1 - share)
         return np.column_stack([k == 0, k == p, share, mixed, p * mixed]).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearPotentials:
-    """Potentials u = statistics theta: a row for each count of all sets, or with `lengths` for those of every bag."""
-
-    statistics: Array
-    lengths: NDArray[np.intp] | None = None
-
-    def of(self, theta: Array) -> Array:
-        """The potentials as `CountModel` takes them."""
-        return np.asarray(self.statistics @ theta)
-
-    def gradient(self, counts: Array, weights: Array) -> Array:
-        """The weighted sum over sets of a gradient in their potentials, as a gradient in theta."""
-        by_count = weights @ counts if self.lengths is None else counts * np.repeat(weights, self.lengths)
-        return np.asarray(by_count @ self.statistics)
-
-    def curvature(self, positives: NDArray[np.intp], weights: Array) -> Array:
-        """About how curved the likelihood is: the weighted squares of theta's statistics at the numbers seen."""
-        starts = 0 if self.lengths is None else np.cumsum(self.lengths) - self.lengths
-        seen = self.statistics[starts + positives]
-        return np.asarray((seen * weights[:, None]).T @ seen)
 
 
 Potentials = LabelPotentials | BagPotentials
@@ -139,19 +109,22 @@ class Calibration:
 
     def counts(self, bags: Bags | None = None) -> Array | None:
         """Log-potentials of the number of positives, as `decide` takes them."""
-        return None if self.potentials is None else self.potentials.on(bags).of(self.theta)
+        if self.potentials is None:
+            return None
+        sizes = [len(self.bias)] if bags is None else bags.sizes.tolist()
+        known = {p: self.potentials.statistics(p) @ self.theta for p in set(sizes)}
+        return np.concatenate([known[p] for p in sizes])
 
     def model(self, scores: Array, bags: Bags | None = None) -> CountModel:
         """The count model of sets with these scores."""
         return CountModel(self.log_odds(scores), self.counts(bags), bags)
 
-    def log_likelihood(self, held_out: HeldOut) -> float:
-        """The weighted sum of log P(y) over the sets."""
-        if self.potentials is None:
-            log_odds = self.log_odds(held_out.scores)
-            return float(np.sum(held_out.element_weights * log_expit(np.where(held_out.truth, log_odds, -log_odds))))
-        model = self.model(held_out.scores, held_out.bags)
-        return float(held_out.weights @ model.log_likelihood(held_out.truth, held_out.known))
+    def log_likelihoods(self, data: HeldOut) -> Array:
+        """The log-likelihood of the known labels of every set."""
+        if self.potentials is not None:
+            return self.model(data.scores, data.bags).log_likelihood(data.truth, data.known)
+        log_odds = self.log_odds(data.scores)
+        return data.totals(data.known * log_expit(np.where(data.truth, log_odds, -log_odds)))
 
     # All below take bags that lie one after the other, of any length, and arrays (n, p) of any number of rows.
 
@@ -162,7 +135,7 @@ class Calibration:
     def decide(self, scores: Array, loss: Loss, bags: Bags | None = None) -> Decision:
         """The sets of least expected loss, with these losses and their sizes."""
         if bags is None:
-            parts = [self._decide(some, loss, None) for some in _chunks(scores)]
+            parts = [self._decide(scores[rows], loss, None) for rows in chunks(*scores.shape)]
             fields = ("sets", "expected_loss", "sizes")
             return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         elements, short = thinned(scores, bags, LONGEST)
@@ -175,7 +148,7 @@ class Calibration:
         if self.potentials is None:
             return np.asarray(expit(self.log_odds(scores)))
         if bags is None:
-            return np.concatenate([self.model(some).marginals for some in _chunks(scores)])
+            return np.concatenate([self.model(scores[rows]).marginals for rows in chunks(*scores.shape)])
         elements, short = thinned(scores, bags, LONGEST)
         log_odds, found = self.log_odds(scores), np.empty(len(scores))
         found[elements] = chances = np.clip(self.model(scores[elements], short).marginals, 1e-15, 1 - 1e-15)
@@ -188,19 +161,23 @@ class Calibration:
 
     def expected_losses(self, sets: Flags, scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
         """The expected loss of given sets."""
-        if bags is not None:
-            elements, bags = thinned(scores, bags, LONGEST)
-            sets, scores = sets[elements], scores[elements]
+        if bags is None:
+            parts = [self._expected(sets[rows], scores[rows], loss, None) for rows in chunks(*scores.shape)]
+            return np.concatenate(parts)
+        elements, short = thinned(scores, bags, LONGEST)
+        return self._expected(sets[elements], scores[elements], loss, short)
+
+    def _expected(self, sets: Flags, scores: Array, loss: Loss, bags: Bags | None) -> Array:
         return expected_losses_of(sets, self.log_odds(scores), loss, counts=self.counts(bags), bags=bags)
 
     def _decide(self, scores: Array, loss: Loss, bags: Bags | None) -> Decision:
         return decide_log_odds(self.log_odds(scores), loss, self.counts(bags), bags, among_prefixes=True)
 
 
-def _chunks(scores: Array) -> list[Array]:
+def chunks(n: int, p: int) -> list[slice]:
     """Rows with at most `CHUNK` scores at a time; at least one part."""
-    step = max(1, CHUNK // max(1, scores.shape[1]))
-    return [scores[start : start + step] for start in range(0, max(len(scores), 1), step)]
+    step = max(1, CHUNK // max(1, p))
+    return [slice(start, start + step) for start in range(0, max(n, 1), step)]
 
 
 def _largest_of_bags(scores: Array, bags: Bags, sizes: NDArray[np.intp]) -> Flags:

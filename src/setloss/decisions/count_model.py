@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln
 
+from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.decisions.scores import Counts, Layout, SeenLabels, as_log_odds, potentials_of
+from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
 from setloss.typing import Array, Flags
 
 
@@ -57,7 +58,7 @@ class CountModel:
     counts
         Log-potentials of the number of positives; see `setloss.decisions.scores` for their shapes.
     bags
-        `Bags`, or the n + 1 offsets of the bags in the flat scores; or the `layout` of a model of the same sets.
+        `Bags`, or the n + 1 offsets of the bags in the flat scores.
 
     Examples
     --------
@@ -66,9 +67,7 @@ class CountModel:
     (array([[0.212, 0.212, 0.576]]), array([[0., 1.]]))
     """
 
-    def __init__(
-        self, scores: ArrayLike, counts: Counts = None, bags: Bags | Layout | ArrayLike | None = None
-    ) -> None:
+    def __init__(self, scores: ArrayLike, counts: Counts = None, bags: Bags | ArrayLike | None = None) -> None:
         array = as_log_odds(scores, "log-odds")
         self.layout = Layout.of(array.shape, bags)
         potentials = potentials_of(counts, self.layout)
@@ -89,23 +88,28 @@ class CountModel:
         """P(|y| = k): (n, K + 1), with bags flat, p_i + 1 numbers for each bag."""
         return self.layout.join_counts([part.sums.sizes for part in self.parts])
 
-    def log_likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Array:
+    def log_likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
         return self.likelihood(y, known).values
 
-    def likelihood(self, y: ArrayLike | SeenLabels, known: ArrayLike | None = None) -> Likelihood:
+    def likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Likelihood:
         """The log-likelihood of each example with its gradients in the scores and in the potentials.
 
         It is -inf, and its gradients mean nothing, where the potentials make the number of positives impossible.
         """
-        layout, seen = self.layout, SeenLabels.of(y, known, self.layout)
-        sure = [None] * len(self.parts) if seen.all_known else layout.split(seen.known)
-        each = zip(self.parts, layout.split(seen.labels), sure, layout.parts, strict=True)
-        found = [model.evaluated(labels, known, seen.positives[part.rows]) for model, labels, known, part in each]
+        given, layout = np.asarray(y), self.layout
+        sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+        for name, array in (("y", given), ("known", sure)):
+            if array.shape != layout.shape:
+                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
+        negative = -1 if np.any(given[sure] == -1) else 0
+        labels = as_labels(np.where(sure, given, negative), "y")
+        each = zip(self.parts, layout.split(labels), layout.split(sure), strict=True)
+        found = [part.likelihood(positive, sure) for part, positive, sure in each]
         return Likelihood(
-            layout.join_rows([part.values for part in found]) - self.log_partition,
-            layout.join([part.scores for part in found]) - self.marginals,
-            layout.join_counts([part.counts for part in found]) - self.count_probabilities,
+            layout.join_rows([part.values for part in found]),
+            layout.join([part.scores for part in found]),
+            layout.join_counts([part.counts for part in found]),
         )
 
 
@@ -199,11 +203,17 @@ class SetsOfOneSize:
         potentials = self.potentials if len(self.potentials) == 1 else self.potentials[rows]
         return SetsOfOneSize(self.scores[rows], potentials, self.is_tilted)
 
-    def evaluated(self, labels: Array, known: Flags | None, positives: NDArray[np.intp]) -> Likelihood:
+    def likelihood(self, positive: Flags, known: Flags) -> Likelihood:
+        """The log-likelihood and its gradients; `positive` is False where a label is not known."""
+        seen, sums = self._of_known(positive.astype(np.float64), known), self.sums
+        return Likelihood(seen.values - sums.log_partition, seen.scores - sums.marginals, seen.counts - sums.sizes)
+
+    def _of_known(self, labels: Array, known: Flags) -> Likelihood:
         """Log of the sum of exp(sum y_i s_i + u_|y|) over the labels that are not known, and its gradients."""
         (n, p), width = self.scores.shape, self.potentials.shape[1]
         values, counts = np.einsum("ij,ij->i", self.scores, labels), np.zeros((n, width))
-        if known is None:
+        positives = labels.sum(axis=1).astype(np.intp)
+        if known.all():
             possible = positives < width
             values[~possible] = -np.inf
             values[possible] += self._all_potentials[possible, positives[possible]]

@@ -14,17 +14,17 @@ the identity.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from setloss.decisions.calibration import LONGEST, Calibration, LinearPotentials, Potentials
-from setloss.decisions.count_model import ContradictionError, CountModel
+from setloss.decisions.calibration import LONGEST, Calibration, Potentials, chunks
+from setloss.decisions.count_model import ContradictionError, SetsOfOneSize
 from setloss.decisions.held_out import HeldOut, thinned
-from setloss.decisions.scores import Layout, SeenLabels
-from setloss.typing import Array
+from setloss.typing import Array, Flags
 
 TYPICAL_SPREAD = 3.0
 """Expected standard deviation of the scores in log-odds; also how uncertain that is."""
@@ -39,8 +39,15 @@ COUNT_WIDTHS = (0.3, 1.5, 0.05)
 MOST_WORK = 12_000_000
 """Largest number of pairs of an element and a count in the sets a model is fitted to: a tenth of a second a pass."""
 
-WIDTH_WORK = 2_500_000
-"""The same for the sets by which widths are chosen, in some hundred passes."""
+SETS_FOR_A_NUMBER = 100
+"""Largest number of sets a model is fitted to, for each number that it learns. A number estimated from n sets costs
+about 1 / (2 n) of log-likelihood on a new one, so all of them together 1/200."""
+
+WIDTH_WORK = 600_000
+"""The same for the sets by which widths are chosen: the more sets there are, the less the prior matters."""
+
+TOLERANCE = 1e-6
+"""The search ends where a step makes labels likelier by this part of the log-likelihood, some hundredths of it."""
 
 FAR = 1e300
 """The objective where potentials contradict scores."""
@@ -58,17 +65,26 @@ class Widths:
 
 
 def within_work(data: HeldOut, potentials: Potentials | None, most: int) -> HeldOut:
-    """As many of the sets, at random, as have at most so many pairs of an element and a count; long bags thinned."""
+    """As many of the sets, at random, as have at most so many pairs of an element and a count; long bags thinned.
+
+    More than `SETS_FOR_A_NUMBER` for each number that is learned are not needed.
+    """
     if data.bags is not None:
         some, bags = thinned(data.scores, data.bags, LONGEST)
         data = HeldOut(data.scores[some], data.truth[some], data.known[some], data.weights, data.folds, bags)
-    return data.sample(most // max(1, int(work_of_a_set(data, potentials))))
+    numbers = _biases(data) + (1 if potentials is None else len(potentials.precision(1.0)))
+    return data.sample(min(most // max(1, int(work_of_a_set(data, potentials))), SETS_FOR_A_NUMBER * numbers))
 
 
 def work_of_a_set(data: HeldOut, potentials: Potentials | None) -> float:
     """Pairs of an element and a count in a set, on average; with no potentials, elements."""
     sizes = np.minimum(data.sizes, LONGEST) if data.bags is not None else data.sizes[:1]
     return float(np.mean(sizes if potentials is None else sizes * (np.minimum(sizes, potentials.most) + 1)))
+
+
+def _biases(data: HeldOut) -> int:
+    """The number of biases: of labels one each, of frames one for all."""
+    return 1 if data.bags is not None else data.scores.shape[1]
 
 
 def calibrate(
@@ -79,10 +95,9 @@ def calibrate(
     Without a start the search begins at independent labels: elsewhere its first steps lead to potentials so large
     that sums underflow.
     """
-    studied = within_work(data, potentials, MOST_WORK)
     if start is None and potentials is not None:
-        start = _Problem.of(studied, None, widths).solved(None)
-    return _Problem.of(studied, potentials, widths).solved(start)
+        start = _Problem.of(data, None, widths).solved(None)
+    return _Problem.of(data, potentials, widths).solved(start)
 
 
 def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
@@ -103,10 +118,39 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
         for widths in [Widths(bias, count) for count in counts]:
             found = 0.0
             for i, (train, test, _) in enumerate(folds):
-                starts[i] = end = _Problem.of(train, potentials, widths).solved(starts[i])
-                found += end.log_likelihood(test)
+                starts[i] = calibrate(train, potentials, widths, starts[i])
+                found += float(test.weights @ starts[i].log_likelihoods(test))
             best, value = (widths, found) if found > value else (best, value)
     return best
+
+
+class _Part(NamedTuple):
+    """Some sets of one size p: scores, known positives and known labels (n, p), weights (n,).
+
+    `statistics` (L, T) times theta are the potentials of their counts.
+    """
+
+    scores: Array
+    positive: Flags
+    known: Flags
+    weights: Array
+    statistics: Array
+
+    @property
+    def element_weights(self) -> Array:
+        """The weight of every element; 0 where the label is not known."""
+        return self.weights[:, None] * self.known
+
+
+def _parts_of(data: HeldOut, family: Potentials | None) -> list[_Part]:
+    """The sets by size, and those in rows in chunks."""
+    rows = [(some, some) for some in chunks(*data.scores.shape)] if data.bags is None else data.bags.by_size
+    parts = []
+    for sets, elements in rows:
+        scores, known = data.scores[elements], data.known[elements]
+        statistics = np.zeros((0, 0)) if family is None else family.statistics(scores.shape[1])
+        parts.append(_Part(scores, data.truth[elements] & known, known, data.weights[sets], statistics))
+    return parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +163,8 @@ class _Problem:
     curvature; for theta all of the curvature, prior + likelihood = root' root, is whitened.
     """
 
-    data: HeldOut
-    seen: SeenLabels
+    parts: list[_Part]
     family: Potentials | None
-    potentials: LinearPotentials | None
     unit: float
     centre: float
     precisions: Array
@@ -132,20 +174,25 @@ class _Problem:
 
     @classmethod
     def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
-        weights = data.element_weights
-        unit = _unit(data.scores, weights)
-        chance = expit(unit * data.scores)
-        spread = chance * (1 - chance) * weights + 1e-12
-        centre = float(np.average(data.scores, weights=spread))
-        by_bias, by_scale = _by_bias(spread), float(np.sum(spread * (unit * (data.scores - centre)) ** 2))
+        parts = _parts_of(data, family)
+        mean, unit = _mean_and_unit(parts)
+        by_bias, first, second = np.zeros(_biases(data)), 0.0, 0.0
+        for part in parts:
+            chance, apart = expit(unit * part.scores), part.scores - mean
+            spread = chance * (1 - chance) * part.element_weights + 1e-12
+            by_bias += _by_bias(spread, by_bias)
+            first, second = first + np.vdot(spread, apart), second + np.vdot(spread, apart**2)
+        shift = first / by_bias.sum()
+        by_scale = unit**2 * (second - first * shift)
         precisions = np.concatenate(([1.0, COMMON_WIDTH**-2], np.full(len(by_bias), widths.bias**-2)))
         steps = 1 / np.sqrt(precisions + np.concatenate(([by_scale, by_bias.sum()], by_bias)))
-        seen = SeenLabels.of(data.truth, data.known, Layout.of(data.scores.shape, data.bags))
-        if family is None:
-            return cls(data, seen, None, None, unit, centre, precisions, steps, *np.zeros((2, 0, 0)))
-        potentials, prior = family.on(data.bags), family.precision(widths.counts)
-        root = cholesky(prior + potentials.curvature(seen.positives, data.weights))
-        return cls(data, seen, family, potentials, unit, centre, precisions, steps, prior, root)
+        prior = np.zeros((0, 0)) if family is None else family.precision(widths.counts)
+        curvature = prior.copy()
+        for part in parts if family else ():
+            seen = part.statistics[part.positive.sum(axis=1)]
+            curvature += (seen * part.weights[:, None]).T @ seen
+        root = cholesky(curvature) if family else curvature
+        return cls(parts, family, unit, mean + shift, precisions, steps, prior, root)
 
     def parameters(self, z: Array) -> tuple[Array, Array]:
         """(a / unit - 1, c, o) and theta at these coordinates."""
@@ -154,7 +201,7 @@ class _Problem:
 
     def solved(self, start: Calibration | None) -> Calibration:
         """The most likely calibration."""
-        options = {"maxiter": 100, "ftol": 1e-8, "maxcor": 20}
+        options = {"maxiter": 100, "ftol": TOLERANCE, "maxcor": 20}
         found = minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options)
         return self.calibration(found.x)
 
@@ -179,37 +226,43 @@ class _Problem:
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
-        numbers, theta = self.parameters(z)
-        try:
-            value, by_score, by_count = self._likelihood(self.calibration(z))
-        except ContradictionError:  # a step that went much too far: the search takes a shorter one
-            return FAR, np.zeros_like(z)
-        by_bias, by_scale = _by_bias(by_score), self.unit * np.vdot(by_score, self.data.scores - self.centre)
+        (numbers, theta), found = self.parameters(z), self.calibration(z)
+        value, by_scale, by_bias, by_theta = 0.0, 0.0, np.zeros_like(found.bias), np.zeros_like(theta)
+        for part in self.parts:
+            try:
+                more, by_score, by_potential = _likelihood(part, found)
+            except ContradictionError:  # a step that went much too far: the search takes a shorter one
+                return FAR, np.zeros_like(z)
+            value += more
+            by_scale += self.unit * float(np.vdot(by_score, part.scores - self.centre))
+            by_bias += _by_bias(by_score, by_bias)
+            by_theta += by_potential @ part.statistics
         pull, pull_theta = self.precisions * numbers, self.prior @ theta
         slopes = self.steps * (pull - np.concatenate(([by_scale, by_bias.sum()], by_bias)))
-        by_theta = solve_triangular(self.root, pull_theta - by_count, trans="T") if len(theta) else theta
-        return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, by_theta))
-
-    def _likelihood(self, found: Calibration) -> tuple[float, Array, Array]:
-        """The weighted log-likelihood and its gradients in the score of every element and in theta."""
-        scores, weights = found.log_odds(self.data.scores), self.data.weights
-        if self.potentials is None:
-            labels, each, small = self.seen.labels, self.data.element_weights, np.exp(-np.abs(scores))
-            value = np.vdot(each, labels * scores - np.maximum(scores, 0) - np.log1p(small))
-            return float(value), each * (labels - np.where(scores > 0, 1, small) / (1 + small)), found.theta
-        model = CountModel(scores, self.potentials.of(found.theta), self.seen.layout).likelihood(self.seen)
-        bags = self.data.bags
-        each = weights[:, None] if bags is None else np.repeat(weights, bags.sizes)
-        return float(weights @ model.values), each * model.scores, self.potentials.gradient(model.counts, weights)
+        slopes_theta = solve_triangular(self.root, pull_theta - by_theta, trans="T") if len(theta) else theta
+        return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, slopes_theta))
 
 
-def _by_bias(values: Array) -> Array:
+def _likelihood(part: _Part, found: Calibration) -> tuple[float, Array, Array]:
+    """The weighted log-likelihood of some sets and its gradients in the score of every element and in potentials."""
+    scores = found.log_odds(part.scores)
+    if found.potentials is None:
+        each, small = part.element_weights, np.exp(-np.abs(scores))
+        value = np.vdot(each, part.positive * scores - np.maximum(scores, 0) - np.log1p(small))
+        return float(value), each * (part.positive - np.where(scores > 0, 1, small) / (1 + small)), np.zeros(0)
+    sets = SetsOfOneSize(scores, np.ascontiguousarray(part.statistics @ found.theta)[None])
+    seen = sets.likelihood(part.positive, part.known)
+    return float(part.weights @ seen.values), part.weights[:, None] * seen.scores, part.weights @ seen.counts
+
+
+def _by_bias(values: Array, biases: Array) -> Array:
     """Sums over the elements that share a bias: those of a label, in bags all."""
-    return np.atleast_1d(values.sum(axis=0))
+    return np.asarray(values.sum(axis=0 if len(biases) == values.shape[1] else None))
 
 
-def _unit(scores: Array, weights: Array) -> float:
-    """The scale with which scores have the spread of typical log-odds."""
-    mean = np.average(scores, weights=weights)
-    variance = float(np.average((scores - mean) ** 2, weights=weights))
-    return TYPICAL_SPREAD / np.sqrt(variance) if variance > 0 else 1.0
+def _mean_and_unit(parts: list[_Part]) -> tuple[float, float]:
+    """The mean of the scores, and the scale with which they have the spread of typical log-odds."""
+    total = sum(float(part.element_weights.sum()) for part in parts)
+    mean = sum(float(np.vdot(part.element_weights, part.scores)) for part in parts) / total
+    variance = sum(float(np.vdot(part.element_weights, (part.scores - mean) ** 2)) for part in parts) / total
+    return mean, TYPICAL_SPREAD / np.sqrt(variance) if variance > 0 else 1.0

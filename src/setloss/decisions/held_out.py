@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ class HeldOut:
         scores, truth, known = self.scores[elements], self.truth[elements], self.known[elements]
         return HeldOut(scores, truth, known, self.weights[kept], self.folds[kept], bags)
 
+    def without(self, fold: int) -> HeldOut:
+        """The same sets, those of a fold with weight 0."""
+        return replace(self, weights=np.where(self.folds == fold, 0.0, self.weights))
+
     def sample(self, most: int) -> HeldOut:
         """At most so many of the sets, at random."""
         if len(self) <= most:
@@ -74,8 +79,11 @@ class HeldOut:
         """The loss of every set on its known labels."""
         truth = self.truth & self.known
         flags = [truth & ~chosen, self.known & ~self.truth & chosen, truth, self.known & ~self.truth]
-        rows = [flag.sum(axis=1) if self.bags is None else self.bags.totals(flag.astype(np.intp)) for flag in flags]
-        return np.asarray(loss.value(*rows), dtype=np.float64)
+        return np.asarray(loss.value(*(self.totals(flag) for flag in flags)), dtype=np.float64)
+
+    def totals(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum over the elements of each set."""
+        return values.sum(axis=1) if self.bags is None else self.bags.totals(values.astype(np.float64))
 
 
 def mean_loss(data: HeldOut, chosen: Flags, loss: CountLoss, average: str) -> float:

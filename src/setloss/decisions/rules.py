@@ -7,14 +7,14 @@
     "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
     "auto"        "counts" or "threshold", whichever has the least held-out loss
 
-The folds take turns: a rule learns on all but one of them and is judged on that one. Rules that are equally good
-differ by chance on held-out folds; that chance then decides costs nothing. A model has few numbers to learn, so where
-there are many sets, `MOST_SETS` of them, at random, are enough for everything.
+The folds take turns: a rule learns on all but one of them, whose sets have weight 0, and is judged on that one. Rules
+that are equally good differ by chance on held-out folds; that chance then decides costs nothing. A model has few
+numbers to learn, so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
 from setloss.decisions.held_out import HeldOut, mean_loss
-from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
+from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets, thresholds_without
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array, Flags
 
@@ -85,7 +85,6 @@ class RuleLearner:
 
     data: HeldOut
     family: Potentials | None
-    start: RuleLearner | None = None
 
     @classmethod
     def of(cls, data: HeldOut) -> RuleLearner:
@@ -97,25 +96,46 @@ class RuleLearner:
         return cls(data, family if FEWEST_STUDIED * work_of_a_set(data, family) <= MOST_WORK else None)
 
     @cached_property
+    def folds(self) -> list[int]:
+        """The numbers of the folds."""
+        return [int(fold) for fold in np.unique(self.data.folds)]
+
+    @cached_property
+    def studied(self) -> HeldOut:
+        """The sets that models are fitted to."""
+        return within_work(self.data, self.family, MOST_WORK)
+
+    @cached_property
     def widths(self) -> Widths:
         """How strongly models are shrunk."""
-        return self.start.widths if self.start else chosen_widths(self.data, self.family)
+        return chosen_widths(self.data, self.family)
 
     @cached_property
     def model(self) -> Calibration:
         """The count model."""
-        return calibrate(self.data, self.family, self.widths, self.start.model if self.start else None)
+        return calibrate(self.studied, self.family, self.widths)
 
     @cached_property
     def independent(self) -> Calibration:
         """The model of independent elements."""
-        return calibrate(self.data, None, self.widths, self.start.independent if self.start else None)
+        return calibrate(self.studied, None, self.widths)
 
-    @property
-    def log_likelihood(self) -> float:
-        """Of a held-out set, on average, by a model of usual widths: what scorers are compared by."""
-        studied = within_work(self.data, self.family, MOST_WORK)
-        return calibrate(studied, self.family, Widths()).log_likelihood(studied) / float(studied.weights.sum())
+    @cached_property
+    def models_without(self) -> list[Calibration]:
+        """The count models learned without each fold."""
+        return self._without(self.family, self.model)
+
+    @cached_property
+    def independent_without(self) -> list[Calibration]:
+        """The models of independent elements learned without each fold."""
+        return self._without(None, self.independent)
+
+    def _without(self, family: Potentials | None, start: Calibration) -> list[Calibration]:
+        return [calibrate(self.studied.without(fold), family, self.widths, start) for fold in self.folds]
+
+    def log_likelihoods(self) -> tuple[Array, Array]:
+        """Of held-out sets by a model of usual widths, what scorers are compared by; and the weights of the sets."""
+        return calibrate(self.studied, self.family, Widths()).log_likelihoods(self.studied), self.studied.weights
 
     @property
     def candidates(self) -> tuple[str, str]:
@@ -128,21 +148,30 @@ class RuleLearner:
             return self.model if name == "counts" else self.independent
         return Threshold(threshold_of_sets(self.data, loss) if name == "threshold" else 0.0)
 
-    def judged(self, names: Sequence[str], loss: CountLoss) -> dict[str, Array]:
-        """The losses (2, n), observed and expected, of every set by rules that have not learned on its fold.
+    def rules_without(self, name: str, loss: CountLoss) -> Sequence[Rule]:
+        """The rules of that name that have not learned on each fold."""
+        if name in ("counts", "plug-in"):
+            return self.models_without if name == "counts" else self.independent_without
+        if name == "half":
+            return [Threshold(0.0)] * len(self.folds)
+        return [Threshold(value) for value in thresholds_without(self.data, loss, self.folds)]
 
-        None with a single fold. One fold is in memory at a time, and nothing refers back to a learner of a part.
-        """
-        if len(np.unique(self.data.folds)) < 2:
+    def judged(self, names: Iterable[str], loss: CountLoss) -> dict[str, Array]:
+        """The losses (n,) of every set by rules that have not learned on its fold; none with a single fold."""
+        if len(self.folds) < 2:
             return {}
-        found = {name: np.empty((2, len(self.data))) for name in dict.fromkeys((*names, *REFERENCES))}
-        for train, test, here in self.data.splits():
-            learner = RuleLearner(train, self.family, self)
+        rules = {name: self.rules_without(name, loss) for name in (*names, *REFERENCES)}
+        found = {name: np.empty(len(self.data)) for name in rules}
+        for i, (test, here) in enumerate(self._tests()):
             for name, losses in found.items():
-                sets = learner.rule(name, loss).sets(test.scores, loss, test.bags)
-                expected = learner.model.expected_losses(sets, test.scores, loss, test.bags)
-                losses[:, here] = test.losses(sets, loss), expected
+                losses[here] = test.losses(rules[name][i].sets(test.scores, loss, test.bags), loss)
         return found
+
+    def _tests(self) -> Iterator[tuple[HeldOut, Flags]]:
+        """The sets of each fold, and which they are."""
+        for fold in self.folds:
+            here = self.data.folds == fold
+            yield self.data.part(here), here
 
     def decided_loss(self, rule: str, loss: CountLoss, average: str) -> float:
         """The mean held-out loss of what a rule decides ("auto": of the better one); 0 with a single fold."""
@@ -151,29 +180,38 @@ class RuleLearner:
             losses = self.summary(self.judged(names, loss))
             return min(losses[name][0] for name in names) if losses else 0.0
         chosen = np.zeros_like(self.data.truth)
-        for train, test, here in self.data.splits():
-            chances = RuleLearner(train, self.family, self).independent.marginals(train.scores)
-            chosen[here] = test.scores > column_thresholds(train, chances, loss, average)
+        for model, (train, test, here) in zip(self.independent_without, self.data.splits(), strict=True):
+            chosen[here] = test.scores > column_thresholds(train, model.marginals(train.scores), loss, average)
         return mean_loss(self.data, chosen, loss, average)
 
-    def reliability(self, losses: Array) -> Reliability:
+    def expected(self, name: str, loss: CountLoss) -> Array:
+        """The losses (n,) that models without a set's fold expect of what the rule of that name then decides."""
+        found, rules = np.empty(len(self.data)), self.rules_without(name, loss)
+        for rule, model, (test, here) in zip(rules, self.models_without, self._tests(), strict=True):
+            sets = rule.sets(test.scores, loss, test.bags)
+            found[here] = model.expected_losses(sets, test.scores, loss, test.bags)
+        return found
+
+    def reliability(self, observed: Array, expected: Array) -> Reliability:
         """How far the losses that the model expects are from those observed on held-out folds."""
-        differences, weights = losses[0] - losses[1], self.data.weights
+        differences, weights = observed - expected, self.data.weights
         mean = float(np.average(differences, weights=weights))
         spread = float(np.sqrt(np.average((differences - mean) ** 2, weights=weights)))
-        return Reliability(mean, standard_error(differences, weights), spread, len(np.unique(self.data.folds)))
+        return Reliability(mean, standard_error(differences, weights), spread, len(self.folds))
 
     def choose(self, losses: dict[str, Array]) -> str:
         """The candidate of least mean held-out loss, of equal ones the first; the first where nothing is judged."""
         if not losses:
             return self.candidates[0]
-        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name][0]))
+        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name]))
 
     def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
         """The mean held-out loss of each rule with its standard error."""
         weights = self.data.weights
-        means = {name: float(np.average(values, weights=weights)) for name, (values, _) in losses.items()}
-        return {name: (mean, standard_error(losses[name][0], weights)) for name, mean in means.items()}
+        return {
+            name: (float(np.average(values, weights=weights)), standard_error(values, weights))
+            for name, values in losses.items()
+        }
 
 
 def standard_error(values: Array, weights: Array) -> float:

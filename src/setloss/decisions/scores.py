@@ -25,9 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 
-from setloss.arguments import as_labels, refuse_masked
+from setloss.arguments import refuse_masked
 from setloss.bags import Bags
-from setloss.typing import Array, Flags, Shape
+from setloss.typing import Array, Shape
 
 SCORES = ("auto", "log-odds", "probabilities")
 """What scores may be said to be."""
@@ -65,10 +65,8 @@ class Layout:
     bags: Bags | None = None
 
     @classmethod
-    def of(cls, shape: Shape, bags: Bags | Layout | ArrayLike | None) -> Layout:
-        """The layout of an array of that shape; one that is known already is taken as it is."""
-        if isinstance(bags, Layout):
-            return bags
+    def of(cls, shape: Shape, bags: Bags | ArrayLike | None) -> Layout:
+        """The layout of an array of that shape."""
         if bags is None:
             if len(shape) != 2 or shape[1] == 0:
                 raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
@@ -107,10 +105,6 @@ class Layout:
         for where, one in zip(places, found, strict=True):
             values[where] = one
         return values
-
-    def totals(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The sum over every set."""
-        return values.sum(axis=1) if self.bags is None else self.bags.totals(self.bags.gather(values))
 
 
 def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -> Array:
@@ -218,28 +212,3 @@ def _checked(potentials: Array, part: Places) -> Array:
             raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
         raise ValueError(f"the potential of {int(np.argmax(potentials[i]))} positives in row {i} of counts is inf")
     return np.ascontiguousarray(potentials)
-
-
-@dataclass(frozen=True, eq=False)
-class SeenLabels:
-    """1.0 for every known positive, which labels are `known`, and the number of known positives of each set."""
-
-    layout: Layout
-    labels: Array
-    known: Flags
-    positives: NDArray[np.intp]
-    all_known: bool
-
-    @classmethod
-    def of(cls, y: ArrayLike | SeenLabels, known: ArrayLike | None, layout: Layout) -> SeenLabels:
-        """Labels in the shape of the scores; those that are not `known` may be anything."""
-        if isinstance(y, SeenLabels):
-            return y
-        given = np.asarray(y)
-        sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
-        for name, array in (("y", given), ("known", sure)):
-            if array.shape != layout.shape:
-                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
-        negative = -1 if np.any(given[sure] == -1) else 0
-        labels = as_labels(np.where(sure, given, negative), "y").astype(np.float64)
-        return cls(layout, labels, sure, layout.totals(labels).astype(np.intp), bool(sure.all()))

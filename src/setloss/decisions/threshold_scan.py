@@ -4,6 +4,8 @@ Losses are those of one set at a time (the mean over sets), or of elements that 
 label over all examples (macro), all labels of all examples (micro).
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,15 +18,20 @@ from setloss.typing import Array, Flags
 PRIOR = 10.0
 """Positives of a label that weigh as much as its calibrated chances, where every label has its own threshold."""
 
-MOST_ELEMENTS = 2**18
+MOST_ELEMENTS = 2**17
 """Largest number of elements, about, that one threshold for all is sought on."""
 
-SCANNED = 2**17
+SCANNED = 2**15
 """Elements whose losses are computed at a time where a threshold is sought, which bounds the memory of the scan."""
 
 
 def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
-    """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0.
+    """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0."""
+    return thresholds_without(data, loss, [-1])[0]
+
+
+def thresholds_without(data: HeldOut, loss: CountLoss, folds: Iterable[int]) -> list[float]:
+    """The thresholds of all sets but those of one fold, for each of some folds; no set is in fold -1.
 
     Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Of sets
     with more than `MOST_ELEMENTS`, some at random are enough for one number.
@@ -33,11 +40,15 @@ def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     chunks = np.cumsum(data.sizes) // SCANNED
     parts = (data.part(chunks == chunk) for chunk in np.unique(chunks))
     steps = np.concatenate([np.zeros(0), *(_steps(part, loss) for part in parts)])
-    known = np.ravel(data.known)
-    scores, steps = np.ravel(data.scores)[known], steps[known]
-    order = np.argsort(-scores)  # equal scores are taken together
-    scores, steps = scores[order], steps[order]
-    return best_threshold(scores, np.concatenate(([0.0], np.cumsum(steps))))
+    known = np.flatnonzero(data.known)
+    order = known[np.argsort(-np.ravel(data.scores)[known])]  # equal scores are taken together
+    falling_scores, steps, turns = (
+        np.ravel(data.scores)[order],
+        steps[order],
+        np.repeat(data.folds, data.sizes)[order],
+    )
+    totals = (np.cumsum(np.where(turns == fold, 0.0, steps)) for fold in folds)
+    return [best_threshold(falling_scores, np.concatenate(([0.0], each))) for each in totals]
 
 
 def _steps(data: HeldOut, loss: CountLoss) -> Array:

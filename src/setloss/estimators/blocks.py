@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
 
 
 def is_lazy(values: Any) -> bool:
@@ -25,15 +27,14 @@ def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
     """The same rows of lazy scores, of labels and of weights, at most so many, at random."""
     if np.isnan(scores.shape[0]):
         raise ValueError("scores are a Dask array of unknown length; call scores.compute_chunk_sizes() first")
+    check_consistent_length(scores, y, weights)
     n = int(scores.shape[0])
     rows = np.sort(np.random.default_rng(0).choice(n, min(n, most), replace=False))
-    parts: list[Any] = []
-    for name, values in (("scores", scores), ("y", y), ("sample_weight", weights)):
-        if values is not None and np.shape(values)[:1] != (n,):
-            raise ValueError(f"{name} have {np.shape(values)[0]} rows, scores have {n}")
-        part: Any = None if values is None else values[rows] if hasattr(values, "shape") else np.asarray(values)[rows]
-        parts.append(part.compute() if is_lazy(part) else part)
-    return parts[0], parts[1], parts[2]
+
+    def some(values: Any) -> Any:
+        return values[rows].compute() if is_lazy(values) else _safe_indexing(values, rows)
+
+    return some(scores), some(y), None if weights is None else some(weights)
 
 
 def by_block(method: Callable[[Any], NDArray[Any]], rows: Any, empty: NDArray[Any]) -> NDArray[Any]:
@@ -45,4 +46,4 @@ def by_block(method: Callable[[Any], NDArray[Any]], rows: Any, empty: NDArray[An
 
 
 def _said(block: NDArray[Any], *, method: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
-    return method(block) if len(block) else empty
+    return method(block) if block.shape[0] else empty

@@ -79,13 +79,10 @@ class SetDecider(ClassifierMixin, BaseEstimator):
             raise ValueError(f"average is one of {', '.join(AVERAGES)}; got {self.average!r}")
         self._loss()
 
-    def _check_average(self, labels: Labels) -> None:
-        """Refuse averages over labels where the sets are groups of elements."""
+    def _check_with(self, labels: Labels) -> None:
+        """Refuse averages over labels where the sets are groups, and a loss that has no values on a small set."""
         if labels.flat and self.average != "samples":
             raise ValueError(f'the loss of groups is a mean over groups; average is "samples", not {self.average!r}')
-
-    def _try_loss(self, labels: Labels) -> None:
-        """Ask the loss for its values on a small set: one of your own may be refused, before anything is trained."""
         p = SMALL_SET if labels.flat else min(labels.width, SMALL_SET)
         _ = self._loss().on_counts(p - p // 2, p // 2).table
 
@@ -114,7 +111,10 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         self.rule_losses_ = learner.summary(losses)
         self.rule_ = learner.rule(self.rule_name_, loss)
         self.threshold_ = float(threshold_of_sets(data, loss))
-        self._reliability = learner.reliability(losses[self.rule_name_]) if losses else None
+        self._reliability = None
+        if losses:
+            name = self.rule_name_
+            self._reliability = learner.reliability(losses[name], learner.expected(name, loss))
 
     # ---------------------------------------------------------------- deciding
 
@@ -123,7 +123,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         if self._how == self._learned_for:
             return self.rule_name_, self.rule_
         self._check_parameters()
-        self._check_average(self._labels)
+        self._check_with(self._labels)
         if self.average == "samples" and self.rule in ("auto", "counts"):
             return "counts", self.calibration_
         if self.average == "samples" and self.rule == self.rule_name_ and self.rule in ("plug-in", "half"):

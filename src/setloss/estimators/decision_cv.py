@@ -114,11 +114,13 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
         check_rows(X, y)
         X = features_of(X)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
-        self._check_average(labels)
-        self._try_loss(labels)
+        self._check_with(labels)
         weights = checked_weights(sample_weight, matrix.positive)
         to_fit, to_split, offered = self._routed(params, {"sample_weight": sample_weight, "groups": groups})
-        splits = None if self._is_fitted_already else sets.splits(self.cv, X, matrix, **to_split)
+        named = self._named()
+        frozen = bool(named) and all(isinstance(one, FrozenEstimator) for one in named)
+        prefit = frozen or (isinstance(self.cv, str) and self.cv == "prefit")
+        splits = None if prefit else sets.splits(self.cv, X, matrix, **to_split)
         folds = sets.folds(splits)
         needed = (folds >= 0) & matrix.known.any(axis=1) & (weights > 0)
         if self.average == "samples":
@@ -143,11 +145,6 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
             say("decided by %s; held-out losses: %s", self.rule_name_, ", ".join(compared))
         return self
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.verbose, int | np.integer) or self.verbose < 0:
-            raise ValueError(f"verbose is 0, or 1 to show what is done; got {self.verbose!r}")
-
     def _kinds(self, X: Any, **what: bool) -> list[Kind]:
         """The candidates by kind."""
         return default_kinds(X, **what) if self.estimator is None else kinds_of(self._named())
@@ -162,11 +159,6 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
                 made = f"; make one: {one.__name__}()" if isinstance(one, type) else ""
                 raise TypeError(f"estimator must be a classifier or a list of them; got {one!r}{made}")
         return named
-
-    @property
-    def _is_fitted_already(self) -> bool:
-        prefit, named = isinstance(self.cv, str) and self.cv == "prefit", self._named()
-        return prefit or (bool(named) and all(isinstance(one, FrozenEstimator) for one in named))
 
     # ---------------------------------------------------------------- deciding
 

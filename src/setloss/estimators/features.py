@@ -69,14 +69,15 @@ def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
         )
 
 
-def checked_features(model: Any, X: Any, *, reset: bool) -> Any:
-    """X as numbers, dense or CSR; a column of text or of dates is named in the error."""
+def checked_features(model: Any, X: Any, *, reset: bool, **checks: Any) -> Any:
+    """X as numbers, dense or CSR, by the `checks` of scikit-learn; columns of text or dates are named in errors."""
     refuse_masked(X, "X")
     refuse_dates(X)
     if issparse(X) and X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X is a sparse matrix of complex numbers")
     try:
-        return validate_data(model, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32), order="C")
+        form: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
+        return validate_data(model, X, reset=reset, **form, **checks)
     except (ValueError, TypeError) as error:
         refuse_text(X, error)
         raise
@@ -93,15 +94,13 @@ def checked_weights(sample_weight: Any, X: Any) -> Array:
 
 def refuse_dates(X: Any) -> None:
     """Raise for dates and durations, which NumPy would take as numbers of days or of nanoseconds."""
-    some: list[tuple[str, Any]] = []
-    if hasattr(X, "columns"):
-        some = [(repr(name), X[name][:1]) for name in X.columns]
-    elif isinstance(X, np.ndarray) or (isinstance(X, list) and X):
-        some = [("0", X if isinstance(X, np.ndarray) else X[0])]
-    for name, cells in some:
+    columns = {name: X[name][:1] for name in X.columns} if hasattr(X, "columns") else {}
+    if isinstance(X, np.ndarray):
+        columns = {0: X}
+    for name, cells in columns.items():
         if np.asarray(cells).dtype.kind in "mM":
             raise ValueError(
-                f"could not convert column {name} of X to numbers: it holds dates or times. Leave it out, or make "
+                f"could not convert column {name!r} of X to numbers: it holds dates or times. Leave it out, or make "
                 "numbers of it, such as the days since the first."
             )
 

@@ -19,7 +19,6 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, _num_samples, has_fit_parameter
 
-from setloss.decisions.calibration import CHUNK
 from setloss.decisions.scores import LARGEST, ROUNDING, as_numbers, odds_of_certainty, without_certainty
 from setloss.estimators.features import refuse_text
 from setloss.estimators.labels import LabelMatrix
@@ -27,6 +26,9 @@ from setloss.estimators.set_layout import Split
 from setloss.typing import Array
 
 Rows = NDArray[np.intp]
+
+MOST_SCORES = 2_000_000
+"""Scores that a classifier is asked for at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,7 @@ class Scorer:
     def scores(self, X: Any) -> Array:
         """Scores (n, p) of all labels, asked for in chunks of bounded size."""
         n, p = _num_samples(X), len(self.constants)
-        step = max(1, CHUNK // p)
+        step = max(1, MOST_SCORES // p)
         if n <= step:
             return self.spread(self.outputs(X))
         parts = (_safe_indexing(X, np.arange(i, min(i + step, n))) for i in range(0, n, step))

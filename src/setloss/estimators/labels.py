@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_array
 from setloss.arguments import is_missing, refuse_masked
 from setloss.typing import Flags
 
+SEVERAL_IN_A_CELL = "Cells that hold several names become labels by y.str.get_dummies(';') of a pandas.Series."
+
 
 @dataclass(frozen=True, eq=False)
 class Labels:
@@ -73,12 +75,6 @@ class LabelMatrix:
         return replace(self, positive=self.positive[rows][:, columns], known=self.known[rows][:, columns])
 
     @property
-    def target(self) -> NDArray[Any]:
-        """Labels to split by: 0 and 1 (n,) of a single one that is known, which folds are stratified by, or all."""
-        single = self.positive.shape[1] == 1 and bool(self.known.all())
-        return self.positive[:, 0].astype(np.int64) if single else self.positive
-
-    @property
     def numbers(self) -> NDArray[Any]:
         """0 and 1 as int64; floats with NaN if some label is missing."""
         return self.positive.astype(np.int64) if self.known.all() else np.where(self.known, self.positive, np.nan)
@@ -91,17 +87,13 @@ def labels_of(y: Any, who: str) -> LabelMatrix:
     """Labels (n, p) in {0, 1}, {-1, +1} or bool, NaN, None or NA where missing; or one column of any two classes."""
     if y is None:
         raise ValueError(f"This {who} estimator requires y to be passed, but the target y is None.")
-    array = as_array(y)
-    flat = array.ndim == 1
-    missing = array.dtype.kind == "f" and bool(np.any(np.isnan(array)))
-    if flat or (array.shape[1:] == (1,) and not missing):
-        column = check_array(array, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y").ravel()
-        classes, positive = two_classes(column)
-        names = None if flat else label_names(y)
+    array = check_array(as_array(y), ensure_2d=False, dtype=None, ensure_all_finite="allow-nan", input_name="y")
+    flat, known = array.ndim == 1, _known(array)
+    if flat or (array.shape[1] == 1 and known.all()):
+        classes, positive = two_classes(array.ravel())
         known = np.ones((len(positive), 1), dtype=bool)
-        return LabelMatrix(positive[:, None], known, Labels(classes, names, 1, flat))
-    check_array(array, dtype=None, ensure_all_finite="allow-nan", input_name="y")
-    positive, known, classes = _matrix(array)
+        return LabelMatrix(positive[:, None], known, Labels(classes, None if flat else label_names(y), 1, flat))
+    positive, classes = _matrix(array, known)
     return LabelMatrix(positive, known, Labels(classes, label_names(y), array.shape[1]))
 
 
@@ -146,10 +138,8 @@ def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     return numbers
 
 
-def _matrix(array: NDArray[Any]) -> tuple[Flags, Flags, NDArray[Any]]:
-    """Which labels are positive and known, and the classes, 0 and 1 or -1 and 1; they are not all the same."""
-    if array.ndim != 2:
-        raise ValueError(f"y must be a matrix of labels, one column each; got shape {array.shape}")
+def _matrix(array: NDArray[Any], known: Flags) -> tuple[Flags, NDArray[Any]]:
+    """Which labels are positive, and the classes, 0 and 1 or -1 and 1; the known ones are not all the same."""
     if array.dtype.kind not in "biuf":
         values = (value for value in array.ravel().tolist() if not isinstance(value, int | float))
         odd = next((value for value in values if not is_missing(value)), array.dtype)
@@ -158,7 +148,7 @@ def _matrix(array: NDArray[Any]) -> tuple[Flags, Flags, NDArray[Any]]:
             "(y == 'yes').astype(int); for columns of several use pandas.get_dummies(y), for lists of names "
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
         )
-    known, positive = _known(array), array == 1
+    positive = array == 1
     others = array[known & ~positive & (array != 0)]
     strange = others[others != -1] if array.dtype.kind in "if" else others
     if strange.size or (others.size and np.any(array == 0)):
@@ -169,7 +159,7 @@ def _matrix(array: NDArray[Any]) -> tuple[Flags, Flags, NDArray[Any]]:
         )
     if not positive.any() or not np.any(known & ~positive):
         raise ValueError("y has only one class: all known labels are equal; training needs both")
-    return positive, known, np.array([-1 if others.size else 0, 1], dtype=np.int64)
+    return positive, np.array([-1 if others.size else 0, 1], dtype=np.int64)
 
 
 def _known(array: NDArray[Any]) -> Flags:
@@ -184,11 +174,8 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
     """
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError(f"y contains NaN or inf at place {int(np.argmin(np.isfinite(y)))}; leave those rows out")
-    dates = y.dtype.kind in "mM" and np.any(np.isnat(y))
-    if dates or (y.dtype == object and any(is_missing(label) for label in y.tolist())):
-        texts = np.array([label for label in y.tolist() if isinstance(label, str)], dtype=object)
-        several = "" if _separator(texts) is None else f". {_a_label_for_each(texts)}"
-        raise ValueError(f"y has missing labels; leave those rows out{several}")
+    if y.dtype.kind in "mMO" and any(is_missing(label) for label in y.tolist()):
+        raise ValueError(f"y has missing labels; leave those rows out. {SEVERAL_IN_A_CELL}")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
@@ -196,25 +183,13 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
     if len(classes) > 2:
         raise ValueError(
             f"Only binary classification is supported: a label is right or wrong. Unknown label type: y has "
-            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). {_a_label_for_each(classes)}"
+            f"{len(classes)} classes ({', '.join(map(str, classes[:5]))}...). A label for each of them: "
+            f"pandas.get_dummies(y). {SEVERAL_IN_A_CELL}"
         )
     if len(classes) < 2:
         raise ValueError(f"y has only one class, {classes[0]}; training needs examples of both")
     whole = classes.dtype.kind == "i" or (classes.dtype.kind == "u" and classes[-1] < 2**63)
     return classes.astype(np.int64) if whole else classes, codes.ravel() == 1
-
-
-def _a_label_for_each(classes: NDArray[Any]) -> str:
-    """The line that makes labels of classes, or of texts that hold several names."""
-    sign = _separator(classes)
-    if sign is None:
-        return "A label for each of them: pandas.get_dummies(y)."
-    return f"A label for each name in a text: y.str.get_dummies({sign!r}) of a pandas.Series."
-
-
-def _separator(texts: NDArray[Any]) -> str | None:
-    """The sign between the names in one cell, if there is one."""
-    return next((sign for sign in ";|," if any(sign in str(cell) for cell in texts.tolist())), None)
 
 
 # -------------------------------------------------------------------- names of rows and columns
@@ -243,14 +218,9 @@ def check_columns(table: Any, names: NDArray[np.object_] | None, what: str, of: 
     given = label_names(table)
     if given is None or names is None or given.tolist() == names.tolist():
         return
-    here, there = (f"{some.tolist()[:8]}{'' if len(some) <= 8 else ' ...'}" for some in (given, names))
-    if sorted(given) == sorted(names):
+    if same or sorted(given) == sorted(names):
+        here, there = (f"{some.tolist()[:8]}{'' if len(some) <= 8 else ' ...'}" for some in (given, names))
         raise ValueError(
-            f"the columns of {what} are {here}, those of {of} have these names in another order; reorder them: "
-            f"{what}[{there}]"
-        )
-    if same:
-        raise ValueError(
-            f"the columns of {what} are {here}, those of {of} {there}; pass the same labels in the same order, under "
-            "the same names"
+            f"the columns of {what} are {here}, those of {of} {there}: other labels, or the same in another order; "
+            f"reorder them: {what}[{there}]"
         )

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from setloss.defaults import LINEAR_MODELS
-from setloss.estimators.elements import Elements
 from setloss.estimators.features import check_cost, checked_features, checked_weights, warn_of_scales
 from setloss.estimators.fit_log import report, say
 from setloss.estimators.labels import Labels, check_rows
@@ -159,7 +158,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         check_rows(X, y)
-        loss = self._loss()
+        loss = as_loss(self.loss)
         X = checked_features(self, X, reset=True)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         labels.set_attributes(self)
@@ -169,22 +168,13 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
         if elements.truth.all() or not elements.truth.any():
             raise ValueError("the sets of positive weight have only one class; training needs both")
-        self._fit(X, elements, loss)
-        return self
-
-    def _loss(self) -> Loss:
-        return as_loss(self.loss)
-
-    def _fit(self, X: Any, elements: Elements, loss: Loss) -> None:
-        """Train on checked data."""
         constant = self._constant(Design.of(X).squared_norms(), elements.row_weights(X.shape[0]))
         warn_of_scales(X, type(self).__name__, getattr(self, "feature_names_in_", None))
         problem = elements.problem(X, constant, loss, self.operator, float(self.scale), self.C)
-        solution = solve(problem, self.solver, self._limits(), self._warm(), self._seed())
-        if self.verbose:
-            say("%s after %d iterations: gap %.2e", solution.status, solution.iterations, solution.gap)
+        solution = solve(problem, self.solver, *self._how(), self._seed())
         self._store(solution, constant)
-        self._warn(solution)
+        self._say_how_it_ended(solution)
+        return self
 
     def _constant(self, norms: Array, weights: Array) -> float:
         """The value of the intercept's constant feature: as asked, or the root mean squared norm of the rows.
@@ -201,12 +191,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         check_cost(cost, type(self).__name__)
         return constant
 
-    def _limits(self) -> Limits:
+    def _how(self) -> tuple[Limits, Solution | None]:
+        """When to stop, and where to start."""
         callbacks = (*self.callbacks, *([report] if self.verbose else []))
-        return Limits(self.tol, self.max_iter, self.max_time, callbacks)
-
-    def _warm(self) -> Solution | None:
-        return getattr(self, "solution_", None) if self.warm_start else None
+        warm = getattr(self, "solution_", None) if self.warm_start else None
+        return Limits(self.tol, self.max_iter, self.max_time, callbacks), warm
 
     def _seed(self) -> int:
         """`random_state` as an integer, drawn from it if it is a generator."""
@@ -223,9 +212,11 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         self.n_iter_ = solution.iterations
         self.dual_gap_ = solution.gap
 
-    def _warn(self, solution: Solution) -> None:
+    def _say_how_it_ended(self, solution: Solution) -> None:
         """Warn if the gap is not as small as asked for, or is no certificate."""
         who, iterations = type(self).__name__, solution.iterations
+        if self.verbose:
+            say("%s after %d iterations: gap %.2e", solution.status, iterations, solution.gap)
         words = (
             f"{who} stopped at a relative duality gap of {solution.gap:.2e} instead of {self.tol:.2e} "
             f"({solution.status} after {iterations} iterations). Increase max_iter or max_time, scale the features, "
@@ -238,7 +229,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
                 "add; more iterations change nothing. An operator with exact cuts, such as 'slack', is certified."
             )
         if solution.status is not Status.CONVERGED:
-            warnings.warn(words, ConvergenceWarning, stacklevel=4)
+            warnings.warn(words, ConvergenceWarning, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
         """Files and copies hold no training data: what a warm start needs of them stays here."""
@@ -282,7 +273,7 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         chosen = self._scores(X) > 0
         truth, known = self._labels.truth(y, len(chosen))
         sets = sets_of(self._labels, len(chosen), groups, "judged")
-        losses, used = sets.losses(self._loss(), truth, known, chosen)
+        losses, used = sets.losses(as_loss(self.loss), truth, known, chosen)
         return losses, sets.means(checked_weights(sample_weight, chosen))[used]
 
     def __sklearn_tags__(self) -> Any:

@@ -6,17 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS, RuleLearner
-from setloss.decisions.scores import (
-    as_numbers,
-    check_scores,
-    check_scores_word,
-    odds_of_certainty,
-    without_certainty,
-)
+from setloss.decisions.scores import as_numbers, check_scores, odds_of_certainty, without_certainty
 from setloss.estimators.blocks import drawn, is_lazy, refuse_lazy_groups
 from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights
@@ -121,7 +114,7 @@ class SetDecision(SetDecider):
         certainty = odds_of_certainty(given, self.scores == "probabilities")
         array = self._log_odds(given, certainty)
         labels, matrix, sets = read_sets(array, y, groups, type(self).__name__)
-        self._check_average(labels)
+        self._check_with(labels)
         if array.shape != matrix.positive.shape:
             raise ValueError(
                 f"scores have shape {np.shape(scores)} and y {np.shape(y)}: one score for each label, or one for "
@@ -140,10 +133,6 @@ class SetDecision(SetDecider):
             self.feature_names_in_ = names
         return self
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_scores_word(self.scores)
-
     def _log_odds(self, scores: Array, certainty: float) -> Array:
         """Scores as log-odds, none of them certain."""
         return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
@@ -161,7 +150,6 @@ class SetDecision(SetDecider):
         return array
 
     def _judged(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
-        check_is_fitted(self)
         check_columns(X, label_names(y), "scores", "y")
         return super()._judged(X, y, groups, sample_weight)
 
@@ -174,25 +162,22 @@ class SetDecision(SetDecider):
 
 
 def as_scores(scores: Any, words: str) -> Array:
-    """Checked scores (n, p), from lists, tables and arrays; a flat array is one column."""
-    array = as_numbers(_of_second_class(scores), "scores")
+    """Checked scores (n, p), from tables, arrays and lists; a flat array is one column.
+
+    A list of (n, 2), one for each label, as forests give it, holds the probabilities of both classes.
+    """
+    if isinstance(scores, list) and all(isinstance(one, np.ndarray) and one.ndim == 2 for one in scores):
+        for label, one in enumerate(scores):
+            if one.shape[1] != 2 or not np.allclose(one.sum(axis=1), 1, atol=1e-4):
+                raise ValueError(
+                    f"scores are a list, and the array of label {label} has shape {one.shape}; each must hold the "
+                    "probabilities of both classes, (n, 2). Leave out labels of one class, and pass "
+                    "np.column_stack([p[:, 1] for p in P])."
+                )
+        scores = np.column_stack([one[:, 1] for one in scores]) if scores else scores
+    array = as_numbers(scores, "scores")
     if array.ndim not in (1, 2) or array.shape[0] == 0:
         shape = f"{array.shape}: Found array with 0 sample(s)"
         raise ValueError(f"scores are (n, p), or (n,) for elements in groups; got shape {shape}")
     check_scores(array, words)
     return array[:, None] if array.ndim == 1 else array
-
-
-def _of_second_class(scores: Any) -> Any:
-    """The probabilities of 1 in a list of (n, 2), one for each label, as forests give them; others as they are."""
-    parts = scores if isinstance(scores, list) else []
-    if not parts or not all(isinstance(one, np.ndarray) and one.ndim == 2 for one in parts):
-        return scores
-    for label, one in enumerate(parts):
-        if one.shape[1] != 2 or not np.allclose(one.sum(axis=1), 1, atol=1e-4):
-            raise ValueError(
-                f"scores are a list, and the array of label {label} has shape {one.shape}; each must hold the "
-                "probabilities of both classes, (n, 2). Leave out labels of one class, and pass "
-                "np.column_stack([p[:, 1] for p in P])."
-            )
-    return np.column_stack([one[:, 1] for one in parts])

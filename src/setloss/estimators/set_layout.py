@@ -8,7 +8,7 @@ folds are the same for searches and for held-out scores, and never split a set.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,9 +19,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from setloss.bags import Bags, group_array
 from setloss.decisions.held_out import HeldOut, numbered_folds
-from setloss.estimators.elements import Elements, elements_of_groups, elements_of_labels
 from setloss.estimators.labels import LabelMatrix, Labels, labels_of
 from setloss.losses import Loss
+from setloss.operators.names import Operator
+from setloss.plans.batch import batch_surrogate
+from setloss.solvers import Design, Problem
 from setloss.typing import Array, Flags
 
 AFFIRMATIVE = ("yes", "y", "true", "t", "positive", "pos", "1", "1.0")
@@ -33,6 +35,38 @@ Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 class UngroupedWarning(UserWarning):
     """Elements came without groups, so that every element is a set of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """Elements of a training problem: the truth of each, the row of X of every frame or label set, weights of bags.
+
+    `tasks` has the label of every element of label sets, and is empty where all have all labels.
+    """
+
+    truth: Flags
+    bags: Bags
+    rows: NDArray[np.intp]
+    weights: Array
+    n_tasks: int = 1
+    tasks: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+
+    def row_weights(self, rows: int) -> Array:
+        """The weight of the bag of each row of X; 0 for rows of no bag."""
+        weights = np.zeros(rows)
+        frames = len(self.rows) == self.bags.elements
+        weights[self.rows] = np.repeat(self.weights, self.bags.sizes) if frames else self.weights
+        return weights
+
+    def problem(
+        self, X: Any, constant: float, loss: Loss, operator: str | Operator, scale: float, C: float
+    ) -> Problem:
+        """The training problem of these elements."""
+        surrogate = batch_surrogate(loss, self.truth, self.bags, operator, scale)
+        signs = np.where(self.truth, np.int8(1), np.int8(-1))
+        return Problem(
+            Design.of(X, constant), surrogate, signs, self.rows, C * self.weights, self.n_tasks, self.tasks
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +118,6 @@ class SetLayout:
         """The mean over the rows of each set."""
         return values if self.sets is None else self.sets.means(values)
 
-    def first(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The value at the first row of each set."""
-        return values if self.sets is None else self.sets.gather(values)[self.sets.offsets[:-1]]
-
     def to_rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of sets as those of rows."""
         return values if self.sets is None else values[self.numbers]
@@ -101,17 +131,31 @@ class SetLayout:
         return gathered if self.sets is None else self.sets.scatter(gathered)[:, None]
 
     def elements(self, positive: Flags, known: Flags, weights: Array) -> Elements:
-        """The elements of the training problem."""
-        if self.sets is None:
-            return elements_of_labels(positive, known, weights)
-        return elements_of_groups(positive[:, 0], self.sets, weights)
+        """The known elements of the sets that have any and a positive weight; that of a group is the mean of its own.
+
+        A row of weight 0 in a group that has a weight belongs to it as in scores: it counts in the loss and the mean.
+        """
+        means = self.means(weights)
+        if self.sets is not None:
+            heavy = means > 0
+            rows = self.sets.gather(np.arange(self.rows))[np.repeat(heavy, self.sets.sizes)]
+            return Elements(positive[rows, 0], _bags_of(self.sets.sizes[heavy]), rows, means[heavy])
+        sizes, p = known.sum(axis=1) * (means > 0), known.shape[1]
+        used = np.flatnonzero(sizes)
+        sizes, truth = sizes[used], positive if len(used) == self.rows else positive[used]
+        if np.all(sizes == p):
+            return Elements(truth.ravel(), _bags_of(sizes), used, means[used], p)
+        places, tasks = np.nonzero(known[used])
+        return Elements(truth[places, tasks], _bags_of(sizes), used, means[used], p, tasks)
 
     def splits(self, cv: Any, X: Any, labels: LabelMatrix, *, seed: int = 0, **to_split: Any) -> list[Split]:
         """Folds that never split a group; a number of them, or None for 5, is one of shuffled folds.
 
         Where no rows belong together, those are stratified by a single label.
         """
-        groups, target, cv = self.named, labels.target, 5 if cv is None else cv
+        groups, cv = self.named, 5 if cv is None else cv
+        single = labels.positive.shape[1] == 1 and bool(labels.known.all())
+        target = labels.positive[:, 0].astype(np.int64) if single else labels.positive
         if isinstance(cv, int | np.integer):
             count = self.rows if groups is None else len(groups)
             if cv > count:
@@ -153,7 +197,9 @@ class SetLayout:
         self, scores: Array, truth: Flags, known: Flags, weights: Array, folds: NDArray[np.intp] | None = None
     ) -> HeldOut:
         """Scores with their labels, to learn from or to judge by; `weights` and `folds` are those of rows."""
-        turns = self.first(self.folds(None) if folds is None else folds)
+        turns = self.folds(None) if folds is None else folds
+        if self.sets is not None:
+            turns = self.sets.gather(turns)[self.sets.offsets[:-1]]
         elements = self.gather(scores), self.gather(truth), self.gather(known)
         return HeldOut(*elements, self.means(weights), turns, self.bags)
 
@@ -165,6 +211,10 @@ class SetLayout:
         if used.all() and self.sets is None and known.all():
             return np.asarray(loss(truth, chosen)), used
         return np.asarray(loss(truth[known], chosen[known], groups=numbers)), used
+
+
+def _bags_of(sizes: NDArray[np.intp]) -> Bags:
+    return Bags.from_offsets(np.concatenate(([0], np.cumsum(sizes))))
 
 
 def _rows(part: Any) -> NDArray[np.intp]:
@@ -204,12 +254,8 @@ def warn_of_words(classes: NDArray[Any]) -> None:
     """Warn which of two words is the positive class, unless it says yes."""
     other, positive = classes.tolist()
     if isinstance(positive, str) and positive.strip().lower() not in AFFIRMATIVE:
-        warnings.warn(
-            f"the positive class is {positive!r}, the second in the alphabet, and losses count its errors; pass "
-            f"y == {positive!r} to say so, or y == {other!r} for the other.",
-            UserWarning,
-            stacklevel=4,
-        )
+        words = "the positive class is {1!r}, the second in the alphabet; pass y == {1!r} to say so, or y == {0!r}"
+        warnings.warn(words.format(other, positive), UserWarning, stacklevel=4)
 
 
 def warn_ungrouped(what: str) -> None:

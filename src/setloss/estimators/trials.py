@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.rules import RuleLearner
+from setloss.decisions.rules import RuleLearner, standard_error
 from setloss.estimators.candidates import Kind
 from setloss.estimators.fit_log import Fits, in_words, say
 from setloss.estimators.label_scores import Outputs, Rows, Scorer, accepted, fit_scorer, gathered, out_of_fold
@@ -25,7 +24,11 @@ from setloss.estimators.set_layout import SetLayout, Split
 from setloss.typing import Array, Flags
 
 ENOUGH_TO_PREPARE, ENOUGH_HELD_OUT = 200, 500
-"""Preparations, and then values of C, are compared on as many folds as hold out these many sets."""
+"""Preparations are compared on as many folds as hold out the first number of sets; kinds, and values of C where that
+leaves a doubt, on as many as hold out the second."""
+
+SURE = 2.0
+"""Standard errors of a difference that leave no doubt which of two values of C is likelier."""
 
 FEWEST_FOLDS = 2
 """Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
@@ -94,6 +97,7 @@ class Trial:
     outputs: list[Outputs] = field(default_factory=list)
     learner: RuleLearner | None = None
     certainty: float = 0.0
+    likelihoods: dict[int, tuple[Array, Array]] = field(default_factory=dict)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -117,12 +121,26 @@ class Trial:
         self.learner = RuleLearner.of(examples.held_out(rows, scores))
         return self.learner
 
-    def log_likelihood(self, folds: int) -> float:
-        """Of the labels of these folds, for each set."""
-        value = self.run(folds).log_likelihood
-        words = "%s: held-out log-likelihood %.3f for each set"
-        self.examples.say(words, in_words(self.estimator), value)
-        return value
+    def log_likelihoods(self, folds: int) -> tuple[Array, Array]:
+        """Of the labels of the sets of these folds, and the weights of the sets; asked for more folds each time."""
+        if folds not in self.likelihoods:
+            values, weights = self.likelihoods[folds] = self.run(folds).log_likelihoods()
+            words = "%s: held-out log-likelihood %.3f for each set"
+            self.examples.say(words, in_words(self.estimator), np.average(values, weights=weights))
+        return self.likelihoods[folds]
+
+    def gain(self, other: Trial, folds: int) -> tuple[float, float]:
+        """How much likelier labels of these folds are than by another trial, and the standard error of that."""
+        values, weights = self.log_likelihoods(folds)
+        differences = values - other.log_likelihoods(folds)[0]
+        return float(np.average(differences, weights=weights)), standard_error(differences, weights)
+
+    def is_likelier(self, other: Trial) -> bool:
+        """Whether labels are likelier than by another trial, by a few folds where these leave no doubt."""
+        gain, error = self.gain(other, self.examples.folds_with(ENOUGH_TO_PREPARE))
+        if abs(gain) < SURE * error:
+            gain, _ = self.gain(other, self.examples.folds_with(ENOUGH_HELD_OUT))
+        return gain > 0
 
     def finished(self) -> tuple[Scorer, RuleLearner]:
         """A scorer that is trained on everything, and the learner of all folds."""
@@ -142,7 +160,7 @@ def fit_best(
     """Train the likeliest classifier of the kind of least held-out loss; `judge` gives that loss."""
     if examples.splits is None:
         fitted = [[_frozen(one, examples) for path in kind for one in path.estimators] for kind in kinds]
-        likeliest = [max(same, key=lambda pair: pair[1].log_likelihood) for same in fitted]
+        likeliest = [max(same, key=_mean_log_likelihood) if len(same) > 1 else same[0] for same in fitted]
         return min(likeliest, key=lambda pair: judge(pair[1])) if len(likeliest) > 1 else likeliest[0]
     examples.fits.to_come(sum(map(examples.fits_of, kinds)) + len(examples.splits) + 1)
     trials = [_likeliest(kind, examples) for kind in kinds]
@@ -159,14 +177,14 @@ def _likeliest(kind: Kind, examples: Examples) -> Trial:
     """The likeliest of one kind: the path that is likeliest at its start, climbed from there."""
     some = examples.to_compare()
     paths = [[Trial(one, some) for one in path.estimators] for path in kind]
-    best, enough = 0, some.folds_with(ENOUGH_HELD_OUT)
+    best = 0
     if len(kind) > 1:
-        few = some.folds_with(ENOUGH_TO_PREPARE) if any(len(path) > 1 for path in paths) else enough
-        starts = [trials[path.start].log_likelihood(few) for trials, path in zip(paths, kind, strict=True)]
-        best = int(np.argmax(starts))
+        folds = some.folds_with(ENOUGH_TO_PREPARE if any(len(path) > 1 for path in paths) else ENOUGH_HELD_OUT)
+        starts = [trials[path.start].log_likelihoods(folds) for trials, path in zip(paths, kind, strict=True)]
+        best = int(np.argmax([np.average(values, weights=weights) for values, weights in starts]))
     trials, place = paths[best], kind[best].start
     if len(trials) > 1:
-        place = _climb(cache(lambda i: trials[i].log_likelihood(enough)), place, len(trials))
+        place = _climb(lambda i, j: trials[i].is_likelier(trials[j]), place, len(trials))
     return trials[place] if some is examples else Trial(trials[place].estimator, examples)
 
 
@@ -178,11 +196,16 @@ def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
     return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
 
 
-def _climb(value: Callable[[int], float], start: int, length: int) -> int:
+def _mean_log_likelihood(found: tuple[Scorer, RuleLearner]) -> float:
+    values, weights = found[1].log_likelihoods()
+    return float(np.average(values, weights=weights))
+
+
+def _climb(is_higher: Callable[[int, int], bool], start: int, length: int) -> int:
     """The highest of a row of values that rise and then fall, from the start on and as far as it goes up."""
     best = start
     for step in (-1, 1):
-        while 0 <= best + step < length and value(best + step) > value(best):
+        while 0 <= best + step < length and is_higher(best + step, best):
             best += step
         if best != start:
             break

@@ -20,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from setloss.io.data import (
+    LARGEST,
     DatasetError,
     LabelSets,
     as_zero_one,
-    csr,
     existing_file,
     listed,
+    place_of,
     reason,
     require_names,
     shown,
@@ -41,12 +42,16 @@ class Attribute(NamedTuple):
     values: tuple[str, ...] | None
 
 
-def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None) -> LabelSets:
+def read_arff(file: Path, labels: Any) -> LabelSets:
     """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
     attributes, codes = _read(file)
     chosen = _label_columns(file, [attribute.name for attribute in attributes], labels)
     rest = np.setdiff1d(np.arange(len(attributes)), chosen)
     X, features = _features([attributes[j] for j in rest], codes[:, rest])
+    rows, columns = (abs(X) > LARGEST).nonzero()
+    if len(rows):
+        place, value = place_of(file, rows[0], features[columns[0]]), X[rows[0], columns[0]]
+        raise DatasetError(f"{place} is {value:g}, beyond {LARGEST:g}; correct it, or leave it empty")
     Y = _label_values(file, [attributes[j] for j in chosen], _dense(codes[:, chosen]))
     names = [attributes[j].name for j in chosen]
     return LabelSets(X, as_zero_one(file, Y, names, missing=True), tuple(features), tuple(names))
@@ -54,6 +59,8 @@ def read_arff(file: Path, *, labels: str | os.PathLike[str] | int | None = None)
 
 def _read(file: Path) -> tuple[list[Attribute], Any]:
     """The attributes, and a matrix with a column for each: numbers, and places of values among the declared ones."""
+    from scipy.sparse import csr_array
+
     try:
         import arff
     except ImportError:
@@ -76,8 +83,9 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         if isinstance(rows[0], list):
             return attributes, np.array(rows, dtype=np.float64)
         data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
-        places = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)])
-        return attributes, csr(data, *places, (len(rows), len(attributes)))
+        places, ends = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)], dtype=np.int32)
+        codes = csr_array((data, np.array(places, dtype=np.int32), ends), shape=(len(rows), len(attributes)))
+        return attributes, codes  # int32 as liblinear wants them
     except (arff.ArffException, csv.Error, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
 
@@ -123,7 +131,7 @@ def _dense(columns: Any) -> NDArray[Any]:
 # ------------------------------------------------------------------ which attributes are labels
 
 
-def _label_columns(file: Path, names: Sequence[str], labels: str | os.PathLike[str] | int | None) -> list[int]:
+def _label_columns(file: Path, names: Sequence[str], labels: Any) -> list[int]:
     """The label attributes, in the order of the ARFF file."""
     if isinstance(labels, int):
         chosen = list(range(len(names)))[max(len(names) - labels, 0) :]

@@ -10,9 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_DENSE = 2**30
-"""Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
-
 LARGEST = np.float64(1e100)
 """Largest size of a feature: sums of squares of such numbers are finite."""
 
@@ -27,9 +24,9 @@ class LabelSets:
 
     `X` (n, d) is a dense or CSR array of floats, NaN where a feature is missing; of a table it is a DataFrame. `Y` is
     an int64 array (n, p) in {0, 1}, float64 with NaN where labels are missing, and a CSR array of int64 where a dense
-    one would take more than a gigabyte; it has no columns where the file has no labels. `feature_names` is None where
-    the file names no features. `notes` are columns whose labels were not written as 0 and 1, and how they were read;
-    `cell` is the column that held all labels of a row, and the sign between them.
+    one would take more than a gigabyte; it has no columns where the file has no labels. `notes` are columns whose
+    labels were not written as 0 and 1, and how they were read; `cell` is the column that held all labels of a row,
+    and the sign between them.
 
     Examples
     --------
@@ -40,7 +37,7 @@ class LabelSets:
 
     X: Any = field(repr=False)
     Y: Any = field(repr=False)
-    feature_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...]
     label_names: tuple[str, ...]
     notes: tuple[tuple[str, str], ...] = ()
     cell: tuple[str, str] | None = None
@@ -51,7 +48,7 @@ class Tracks:
     """Bags of frames: frame e has the features ``X[e]`` and the label ``y[e]``, and lies in the bag ``groups[e]``.
 
     `X` is as in `LabelSets`. `y` (N,) is an int64 array in {0, 1}, or of class numbers where the loader says so, and
-    None where an archive has no labels. `groups` (N,) holds integers or strings; the frames of a bag need not be
+    None where the file has no labels. `groups` (N,) holds integers or strings; the frames of a bag need not be
     adjacent.
 
     Examples
@@ -80,22 +77,6 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def refuse_huge(file: Path, X: Any, names: Sequence[str] | None) -> None:
-    """Refuse infinity and numbers beyond `LARGEST` in a dense or CSR matrix of features; NaN is a missing feature."""
-    values = X if isinstance(X, np.ndarray) else X.data
-    huge = np.abs(values) > LARGEST
-    if not huge.any():
-        return
-    entry = int(np.argmax(huge))
-    if isinstance(X, np.ndarray):
-        row, column = divmod(entry, X.shape[1])
-    else:
-        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, int(X.indices[entry])
-    place = place_of(file, row, str(column) if names is None else names[column])
-    what = "infinite" if np.isinf(values.flat[entry]) else f"{values.flat[entry]:g}, beyond {LARGEST:g}"
-    raise DatasetError(f"{place} is {what}; correct it, or leave it empty")
-
-
 def as_zero_one(file: Path, values: Any, names: Sequence[str], *, missing: bool) -> NDArray[Any]:
     """Labels (n, p) in {0, 1} or {-1, +1} as int64 in {0, 1}; with NaN, where `missing` allows it, as float64."""
     unknown = np.isnan(values)
@@ -108,24 +89,6 @@ def as_zero_one(file: Path, values: Any, names: Sequence[str], *, missing: bool)
         raise DatasetError(f"{place} is {found}; labels are in {{0, 1}}, or all in {{-1, +1}}; correct it")
     labels: NDArray[Any] = np.where(unknown, np.nan, values == 1) if unknown.any() else (values == 1).astype(np.int64)
     return labels
-
-
-def csr(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Any:
-    """A CSR array with int32 indices where they fit, as most of scikit-learn wants them."""
-    from scipy.sparse import csr_array
-
-    kind = np.int32 if max(len(data), *shape) < 2**31 else np.int64
-    return csr_array((data, np.asarray(indices, dtype=kind), np.asarray(indptr, dtype=kind)), shape=shape)
-
-
-def label_matrix(sets: Sequence[Iterable[Any]], labels: Sequence[Any] | None = None) -> tuple[Any, list[Any]]:
-    """Labels (n, p) of sets, dense unless that is large, and the columns: the sorted labels, where not given."""
-    from scipy.sparse import csr_array
-    from sklearn.preprocessing import MultiLabelBinarizer
-
-    binarizer = MultiLabelBinarizer(classes=labels, sparse_output=True)
-    Y = csr_array(binarizer.fit_transform(sets), dtype=np.int64)
-    return (Y if 8 * Y.shape[0] * Y.shape[1] > MAX_DENSE else Y.toarray()), list(binarizer.classes_)
 
 
 def require_names(owner: object, present: Sequence[str], wanted: Iterable[str], role: str) -> list[str]:

@@ -170,14 +170,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _with_words(self, column: Column, texts: Series[Any]) -> Column:
         """A column of text, whose words are learned; left out where there are none."""
-        vectorizer = _vectorizer(texts)
-        if vectorizer is None:
+        pairs = texts.str.count(r"\w+").sum() >= WORDS_FOR_PAIRS
+        vectorizer = TfidfVectorizer(
+            ngram_range=(1, 2 if pairs else 1), min_df=FEWEST_ROWS, max_features=MAX_WORDS, sublinear_tf=True
+        )
+        try:
+            self.vectorizers_[column.name] = vectorizer.fit(texts)
+        except ValueError:  # fewer rows than FEWEST_ROWS, or no word in as many
             return column._replace(role="left out", words=f"text without a word of {FEWEST_ROWS} rows")
-        self.vectorizers_[column.name] = vectorizer
         if self.columns is not None:
             return column
-        pairs = " and pairs of words" * (vectorizer.ngram_range[1] > 1)
-        return column._replace(words=f"{len(vectorizer.vocabulary_)} words{pairs}, by tf-idf{column.words}")
+        more = " and pairs of words" if pairs else ""
+        return column._replace(words=f"{len(vectorizer.vocabulary_)} words{more}, by tf-idf{column.words}")
 
     def _named(self, role: str) -> list[str]:
         return [column.name for column in self.columns_ if column.role == role]
@@ -259,28 +263,16 @@ def _role(column: Series[Any], name: str) -> tuple[str, ...]:
 
 def _role_of_text(present: Series[Any], different: int, empty: str) -> tuple[str, ...]:
     if present.str.contains(_DATE).all():
-        day_first = _is_day_first(present)
-        if _dates(present, day_first=day_first).notna().all():
-            words = f"year, day of the year, weekday, hour, read from text{empty}"
-            return "date", words, "day first" if day_first else ""
+        month_first, day_first = (_dates(present, day_first=day).notna() for day in (False, True))
+        reading = "day first" if day_first.sum() > month_first.sum() else ""
+        if (day_first if reading else month_first).all():
+            return "date", f"year, day of the year, weekday, hour, read from text{empty}", reading
     if different <= min(MAX_CATEGORIES, len(present) / 2):
         return "category", f"{different} {'category' if different == 1 else 'categories'}{empty}"
     words = present.astype(str).str.count(r"\w+").mean()
     if different == len(present) and not empty and words < WORDS_OF_AN_ID:
         return "id", "different in every row"
     return "text", empty
-
-
-def _vectorizer(texts: Series[Any]) -> TfidfVectorizer | None:
-    """Tf-idf of a column of text, fitted; None if no word is in enough rows."""
-    pairs = texts.str.count(r"\w+").sum() >= WORDS_FOR_PAIRS
-    vectorizer = TfidfVectorizer(
-        ngram_range=(1, 2 if pairs else 1), min_df=FEWEST_ROWS, max_features=MAX_WORDS, sublinear_tf=True
-    )
-    try:
-        return vectorizer.fit(texts)
-    except ValueError:  # fewer rows than FEWEST_ROWS, or no word in as many
-        return None
 
 
 def _warn_left_out(columns: Sequence[Column]) -> None:
@@ -327,12 +319,6 @@ def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:
     if len(strange):
         cell = shown(str(strange.iloc[0]))
         raise DatasetError(f"column {shown(str(column.name))} holds {cell} where the model knows {what}; correct it")
-
-
-def _is_day_first(column: Series[Any]) -> bool:
-    """Whether more texts are dates if 03.04.2020 is the third of April."""
-    first, other = (_dates(column, day_first=day).notna().sum() for day in (True, False))
-    return bool(first > other)
 
 
 def _dates(column: Series[Any], *, day_first: bool) -> Series[Any]:

@@ -31,7 +31,6 @@ from setloss.io.data import (
     Tracks,
     as_zero_one,
     existing_file,
-    label_matrix,
     listed,
     place_of,
     reason,
@@ -63,23 +62,25 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     try:
         import pandas  # noqa: F401
         import pyarrow
+        from pyarrow import parquet
     except ImportError:
         raise DatasetError(f"reading {file} needs pandas and pyarrow; install setloss[io]") from None
     is_text = file.suffix.lower() != ".parquet"
     try:
-        table = _csv(file, text) if is_text else _parquet(file)
+        table = _csv(file, text) if is_text else parquet.ParquetFile(file).read()
         table.validate(full=True)
-        names = [str(name) for name in table.column_names]
         if is_text and any(pyarrow.types.is_binary(kind) for kind in table.schema.types):
             raise ValueError("it has bytes that are not text in UTF-8, as some spreadsheets write it; save it so")
         frame = table.to_pandas(ignore_metadata=True, date_as_object=False)
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as a table: {reason(error)}; correct or write it anew") from None
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
         raise DatasetError(f"{file} has two columns named {shown(twice)}; rename one of them")
-    if names and not names[0].strip():
-        frame, names = frame.iloc[:, 1:], names[1:]
+    frame = frame.drop(columns=[name for name in frame if name.startswith("__index_level_")])
+    if not frame.columns[:1].str.strip().all():
+        frame = frame.iloc[:, 1:]
+    names = list(frame.columns)
     if len(names) < 2:
         raise DatasetError(
             f"{file} has the columns {listed(names)}; it needs features and labels, separated by commas, semicolons "
@@ -91,13 +92,6 @@ def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> Dat
     if len(frame) == 0:
         raise DatasetError(f"{file} names columns and has no rows; it may be an unfinished download")
     return frame
-
-
-def _parquet(file: Path) -> Any:
-    from pyarrow import parquet
-
-    content = parquet.ParquetFile(file)
-    return content.read([name for name in content.schema_arrow.names if not name.startswith("__index_level_")])
 
 
 def _csv(file: Path, text: Sequence[str]) -> Any:
@@ -122,41 +116,39 @@ def _csv(file: Path, text: Sequence[str]) -> Any:
 
 def read_columns(
     file: Path,
+    labels: Any,
     *,
-    labels: str | Sequence[str] | None = None,
-    group: str | None = None,
-    label: str | None = None,
-    ignore: Sequence[str] = (),
-    separator: str | None = None,
+    group: str | None,
+    label: str | None,
+    ignore: Sequence[str] | None,
+    separator: str | None,
 ) -> LabelSets | Tracks:
     """Label sets (with `labels`) or tracks whose X is a DataFrame of all other columns; `io.read` says the rest."""
     if separator is not None and labels is None:
         raise DatasetError("separator= is for labels= that stand in one cell; give both")
     if labels is not None and (group is not None or label is not None):
         raise DatasetError("labels= is for label sets, group= and label= are for tracks; give one or the other")
-    tracks = {"group": group or "group", "label": label or "label"}
-    frame = read_table(file, text=() if labels is not None else (tracks["group"],))
-    frame = frame.drop(columns=require_names(file, frame.columns, ignore, "ignore="))
-    if labels is not None:
-        chosen = _label_columns(file, frame, labels)
-    elif tracks["group"] == tracks["label"]:
-        raise DatasetError(f"group= and label= are both {shown(tracks['group'])}; they are two columns of {file}")
-    else:
+    group = group or "group"
+    frame = read_table(file, text=() if labels is not None else (group,))
+    frame = frame.drop(columns=require_names(file, frame.columns, ignore or (), "ignore="))
+    if labels is None:
         role = "group= and label= of tracks (for label sets give labels=)"
-        chosen = require_names(file, frame.columns, tracks.values(), role)
+        chosen = require_names(file, frame.columns, [group, label or "label"], role)
+    else:
+        chosen = _label_columns(file, frame, labels)
     X = frame.drop(columns=chosen)
     if X.shape[1] == 0:
         raise DatasetError(f"{file} has no columns of features; its columns are {listed(list(frame.columns))}")
     if labels is None:
         Y, _ = read_yes_and_no(frame[chosen[1:]], file, missing=False)
-        return Tracks(X, Y[:, 0], bag_ids(frame[chosen[0]], file), tuple(X.columns))
+        return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
     found = read_labels(X, frame[chosen], file, separator)
     if isinstance(labels, str) and labels not in chosen:
         found = replace(found, notes=(*found.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
     return found
 
 
-def _label_columns(file: Path, frame: DataFrame, labels: str | Sequence[str]) -> list[str]:
+def _label_columns(file: Path, frame: DataFrame, labels: Any) -> list[str]:
     if isinstance(labels, int) or not labels:
         raise DatasetError(f"labels={labels} does not name columns of {file}; give their prefix or their names")
     if isinstance(labels, str):
@@ -185,6 +177,9 @@ LISTS = (list, tuple, set, np.ndarray)
 
 _QUOTED = re.compile(r"""'([^']*)'|"([^"]*)"|([^,'"]+)""")
 """Names in a list that is written as text, with or without quotes."""
+
+MAX_DENSE = 2**30
+"""Most bytes of a dense matrix of labels; a larger one is returned as CSR."""
 
 SHARE_OF_CELLS = 0.01
 """Smallest share of the cells with a sign for it to be the separator, unless no other sign is there."""
@@ -245,9 +240,14 @@ def read_yes_and_no(frame: DataFrame, file: Path, *, missing: bool = True) -> tu
 
 def split_cells(column: Series[Any], file: Path, separator: str) -> tuple[Any, tuple[str, ...]]:
     """Labels (n, p) of cells with the names of a set in each, and the sorted names; without a separator, one each."""
+    from scipy.sparse import csr_array
+    from sklearn.preprocessing import MultiLabelBinarizer
+
     empty = column.isna()
     cells = [set() if nothing else _names(cell, separator) for cell, nothing in zip(column, empty, strict=True)]
-    Y, names = label_matrix(cells)
+    binarizer = MultiLabelBinarizer(sparse_output=True)
+    Y = csr_array(binarizer.fit_transform(cells), dtype=np.int64)
+    Y, names = (Y if 8 * Y.shape[0] * Y.shape[1] > MAX_DENSE else Y.toarray()), tuple(binarizer.classes_)
     if not names:
         raise DatasetError(f"column {shown(str(column.name))} of {file} is empty; it should hold labels")
     if len(names) > 1 and np.max(Y.sum(axis=0)) < 2:
@@ -255,7 +255,7 @@ def split_cells(column: Series[Any], file: Path, separator: str) -> tuple[Any, t
             f"no label occurs twice in column {shown(str(column.name))} of {file}, as {shown(names[0])}; give "
             "another column, or the sign between labels by separator="
         )
-    return Y, tuple(names)
+    return Y, names
 
 
 def separator_of(column: Series[Any]) -> str:

@@ -23,32 +23,21 @@ from setloss.losses.counts_of_errors import (
     TverskyFamily,
     loss_of,
 )
-from setloss.losses.custom import (
-    CallableLoss,
-    FixedSetLoss,
-    MetricLoss,
-    from_counts,
-    from_metric,
-    from_set_function,
-    remembered,
-)
+from setloss.losses.custom import from_counts, from_metric, from_set_function, remembered
 from setloss.losses.families import CountLoss, Family, Form, Loss
 
 __all__ = [
     "NAMED_LOSSES",
     "PAPER_CURVES",
-    "CallableLoss",
     "CostCurve",
     "CountLoss",
     "Dice",
     "FBeta",
     "Family",
-    "FixedSetLoss",
     "Form",
     "Hamming",
     "Jaccard",
     "Loss",
-    "MetricLoss",
     "Tversky",
     "TverskyFamily",
     "as_loss",

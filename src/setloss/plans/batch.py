@@ -82,6 +82,13 @@ class BatchSurrogate:
             return False
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
+    def of_bags(self, some: slice) -> BatchSurrogate:
+        """The surrogates of neighbouring bags, whose elements lie one after the other."""
+        starts = self.bags.offsets[some.start : some.stop + 1]
+        elements = slice(starts[0], starts[-1])
+        bags = Bags.from_offsets(starts - starts[0])
+        return replace(self, bags=bags, partition=self.partition[elements], which=self.which[some])
+
     def cuts(self, margins: ArrayLike, *, threads: int = 1, consume: bool = False) -> BatchCuts:
         """The cuts at flat margins, in the order of the labels; the result does not depend on `threads`.
 

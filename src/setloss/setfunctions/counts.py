@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from math import log10, prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,8 +49,7 @@ class Kind(IntEnum):
     TVERSKY_SUPERMODULAR = 6
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(NamedTuple):
     """A decomposition known in closed form: ``c = submodular + supermodular``, and why it is D's."""
 
     submodular: CountFunction
@@ -175,10 +174,9 @@ class AxisCurve(CountCurve):
     laws: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_steps(cls, sizes: Shape, axis: int, steps: Array, *laws: str) -> AxisCurve:
-        """The curve that starts at 0 and climbs by `steps`; `laws` are those proved of it."""
-        values = np.concatenate(([0.0], np.cumsum(steps)))
-        return cls(sizes, axis, values, steps, dict.fromkeys(laws, True))
+    def from_steps(cls, sizes: Shape, axis: int, steps: Array) -> AxisCurve:
+        """The curve that starts at 0 and climbs by `steps`."""
+        return cls(sizes, axis, np.concatenate(([0.0], np.cumsum(steps))), steps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,11 +58,10 @@ def second_difference(table: NDArray[Any], b: int, c: int) -> NDArray[Any]:
 def second_difference_matrix(shape: Shape) -> csr_array:
     """The sparse ``K`` with all second differences in ``K @ table.ravel()``, one pair of axes after the other."""
     cells = np.arange(np.prod(shape, dtype=np.intp)).reshape(shape)
-    strides = [int(np.prod(shape[b + 1 :], dtype=np.intp)) for b in range(len(shape))]
     corners = [np.empty((0, 4), dtype=np.intp)]
     for b, c in axis_pairs(shape):
-        base = cells[tuple(slice(n - (axis == b) - (axis == c)) for axis, n in enumerate(shape))].ravel()
-        corners.append(base[:, None] + np.array([0, strides[b], strides[c], strides[b] + strides[c]]))
+        parts = (part(half, c) for half in (_lower(cells, b), _upper(cells, b)) for part in (_lower, _upper))
+        corners.append(np.stack([part.ravel() for part in parts], axis=1))
     columns = np.concatenate(corners)
     rows = np.repeat(np.arange(len(columns)), 4)
     signs = np.tile([1.0, -1.0, -1.0, 1.0], len(columns))
@@ -182,11 +181,11 @@ def bend_noise(table: Array, b: int, c: int) -> Array:
     return np.maximum(ROUNDING * size, SMALLEST)
 
 
-def _upper(table: Array, axis: int) -> Array:
+def _upper(table: NDArray[Any], axis: int) -> NDArray[Any]:
     """Without the smallest count of one group."""
     return table[(slice(None),) * axis + (slice(1, None),)]
 
 
-def _lower(table: Array, axis: int) -> Array:
+def _lower(table: NDArray[Any], axis: int) -> NDArray[Any]:
     """Without the largest count of one group."""
     return table[(slice(None),) * axis + (slice(None, -1),)]

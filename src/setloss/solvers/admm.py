@@ -23,11 +23,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from setloss.solvers.cutting_plane import PlaneState
+from setloss.solvers.cutting_plane import PlaneState, objective_at
 from setloss.solvers.deadline import check_time
 from setloss.solvers.dual_points import ActiveCuts, first_dual_point
 from setloss.solvers.frank_wolfe import FrankWolfeState
-from setloss.solvers.kernel_arrays import Active
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, starting_point
 from setloss.typing import Array
@@ -49,7 +48,7 @@ STEP_RANGE = (0.1, 10.0)
 BALANCED = 1.5
 """Ratio of the two residuals up to which mu stays."""
 
-ROWS_AT_ONCE = 2**14
+ROWS_AT_ONCE = 2**12
 """Rows of a dense X that are copied together."""
 
 
@@ -57,11 +56,11 @@ ROWS_AT_ONCE = 2**14
 class NormalMatrix:
     """S by its eigenvectors, or those of ``U U^T`` with ``S = U^T U`` where rows are fewer than features.
 
-    `roots` are the square roots of the costs of the rows of X; they are the rows of U but for these factors.
+    Then `roots` are the square roots of the costs of the rows of X; they are the rows of U but for these factors.
     """
 
     problem: Problem = field(repr=False)
-    roots: Array
+    roots: Array | None
     values: Array
     vectors: Array
 
@@ -76,19 +75,16 @@ class NormalMatrix:
             )
         roots = np.sqrt(np.bincount(problem.rows, problem.row_costs(), minlength=rows))
         check_time()
-        matrix = _by_features(problem, roots) if features <= rows else _by_rows(problem, roots)
+        by_features = features <= rows
+        matrix = _by_features(problem, roots) if by_features else _by_rows(problem, roots)
         values, vectors = np.linalg.eigh(matrix)
-        return cls(problem, roots, np.maximum(values, 0.0), vectors)
-
-    @property
-    def by_features(self) -> bool:
-        return len(self.vectors) == self.problem.shape[1] <= len(self.roots)
+        return cls(problem, None if by_features else roots, np.maximum(values, 0.0), vectors)
 
     def solve(self, right: Array, mu: float) -> Array:
         """(I + S / mu)^-1 applied to every task."""
-        if self.by_features:
+        if self.roots is None:
             return np.asarray(((right @ self.vectors) * (mu / (mu + self.values))) @ self.vectors.T)
-        image = self.vectors @ ((self.vectors.T @ self._image(right)) / (mu + self.values)[:, None])
+        image = self.vectors @ ((self.vectors.T @ self._image(right, self.roots)) / (mu + self.values)[:, None])
         image *= self.roots[:, None]
         design = self.problem.design
         check_time()
@@ -99,16 +95,16 @@ class NormalMatrix:
 
     def square(self, parameters: Array) -> float:
         """<W, S W>: the squared margins times their costs."""
-        if self.by_features:
+        if self.roots is None:
             return float(np.square(parameters @ self.vectors).sum(axis=0) @ self.values)
-        return float(np.square(self._image(parameters)).sum())
+        return float(np.square(self._image(parameters, self.roots)).sum())
 
-    def _image(self, parameters: Array) -> Array:
+    def _image(self, parameters: Array, roots: Array) -> Array:
         """U W, rows x tasks."""
         check_time()
         design = self.problem.design
         image = np.asarray(design.matrix @ parameters[:, :-1].T) + design.constant * parameters[:, -1]
-        return np.asarray(self.roots[:, None] * image)
+        return np.asarray(roots[:, None] * image)
 
 
 def _by_features(problem: Problem, roots: Array) -> Array:
@@ -144,6 +140,8 @@ def _nothing() -> Array:
 class ADMMState(PlaneState):
     """W, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
 
+    The points of a hinge are a closed form, computed block by block; its `cuts.slopes` are the centre itself.
+
     `own` counts iterations of this run, `measured` those at the last measurement; at `due` mu is looked at again.
     `normal` is computed from the problem.
     """
@@ -178,14 +176,12 @@ class ADMM:
     def start(self, problem: Problem, warm: Solution | None) -> ADMMState:
         normal = NormalMatrix.of(problem)
         cuts = first_dual_point(problem, None, warm, ADMMState, FrankWolfeState)
-        if cuts.point.hinge:  # its points cost so little that no element rests
-            cuts.active = Active.all(problem.surrogate.bags)
         parameters = starting_point(warm, problem.shape)
         return ADMMState(
             parameters.copy(),
             parameters=parameters,
             cuts=cuts,
-            centre=cuts.slopes.copy(),
+            centre=cuts.slopes if cuts.point.hinge else cuts.slopes.copy(),
             image=problem.parameters(cuts.slopes),
             mu=warm.state.mu if warm and isinstance(warm.state, ADMMState) else self._first_mu(problem),
             passes=1.0,
@@ -194,9 +190,12 @@ class ADMM:
 
     def _first_mu(self, problem: Problem) -> float:
         """How far a slope moves the margins: by one, for slopes as large as those at W = 0."""
-        slopes = problem.cuts(np.zeros(len(problem.signs)), consume=True).slopes
-        used = slopes[slopes > 0]
-        return 1.0 / float(used.mean()) if used.size else 1.0
+        total, used = 0.0, 0
+        for block in problem.blocks():
+            margins = np.zeros(block.elements.stop - block.elements.start)
+            slopes = problem.surrogate.of_bags(block.bags).cuts(margins, consume=True).slopes
+            total, used = total + float(slopes.sum()), used + int(np.count_nonzero(slopes))
+        return used / total if used else 1.0
 
     def step(self, problem: Problem, state: ADMMState, tol: float) -> None:
         self._advance(problem, state)
@@ -204,33 +203,37 @@ class ADMM:
             self.finish(problem, state)
 
     def _advance(self, problem: Problem, state: ADMMState) -> None:
-        """One iteration."""
+        """One iteration: one pass over X, block by block, and a system in W."""
         normal = state.normal = state.normal or NormalMatrix.of(problem)
-        margins, point = problem.margins(state.parameters), state.cuts.slopes
-        state.cuts.move_to_points(problem, margins, state.centre, state.mu, self)
-        change = np.subtract(point, state.centre, out=margins)  # large arrays: three and no more
-        image = problem.parameters(point)
-        self._add_plane(problem, state, image)
+        image, sums = np.zeros(problem.shape), np.zeros(3)
+        for block, margins in problem.margins_by_block(state.parameters):
+            at = margins, state.centre, state.mu, RELAXATION
+            slopes, own = state.cuts.move_to_points(problem, block.bags, *at, self)
+            problem.add_parameters(block, slopes, image)
+            sums += own
+        offset, changes, squares = sums
+        self._add_plane(state, image, offset)
         way = normal.solve(2 * image - state.image - state.parameters, state.mu)
         state.own += 1
         if state.own >= state.due:
-            state.mu *= self._factor(problem, state, change, way)
+            state.mu *= self._factor(state, normal, changes, squares, way)
             state.due = max(state.own + 5, int(1.2 * state.own))
         state.parameters = state.parameters + RELAXATION * way
         state.image = state.image + RELAXATION * (image - state.image)
-        change *= RELAXATION
-        state.centre += change
         state.passes += 2
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
         if state.own == state.measured:
             return
-        margins, hinge = problem.margins(state.parameters), state.cuts.point.hinge
-        cuts = problem.cuts(margins, consume=hinge)
-        state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
-        if not hinge:
-            state.cuts.rest(problem, np.minimum(margins, margins - state.mu * state.centre), cuts)
+        risk = 0.0
+        for block, margins in problem.margins_by_block(state.parameters):
+            cuts = problem.surrogate.of_bags(block.bags).cuts(margins)
+            risk += float(problem.costs[block.bags] @ cuts.values)
+            if not state.cuts.point.hinge:
+                moved = np.minimum(margins, margins - state.mu * state.centre[block.elements])
+                state.cuts.rest(problem, block.bags, moved, cuts)
+        state.offer_primal(state.parameters, objective_at(state.parameters, risk))
         state.passes += 1
         if len(state.planes):
             target = state.solve_program().reshape(problem.shape)
@@ -238,21 +241,19 @@ class ADMM:
             state.passes += 1
         state.measured = state.own
 
-    def _factor(self, problem: Problem, state: ADMMState, change: Array, way: Array) -> float:
+    def _factor(self, state: ADMMState, normal: NormalMatrix, changes: float, squares: float, way: Array) -> float:
         """Where mu should go: the change of the slopes, relative to them, is to equal that of the margins."""
-        assert state.normal is not None
-        slopes = [float(problem.costs @ problem.products(values, values)) for values in (change, state.cuts.slopes)]
-        margins = [state.normal.square(values) for values in (way, state.parameters)]
-        if min(*slopes, *margins) <= 0:
+        margins = [normal.square(values) for values in (way, state.parameters)]
+        if min(changes, squares, *margins) <= 0:
             return 1.0
-        ratio = state.mu**2 * np.sqrt(slopes[0] * slopes[1] / margins[0] / margins[1])
+        ratio = state.mu**2 * np.sqrt(changes * squares / margins[0] / margins[1])
         if 1 / BALANCED <= ratio <= BALANCED:
             return 1.0
         return float(np.clip(ratio**-0.5, *STEP_RANGE))
 
-    def _add_plane(self, problem: Problem, state: ADMMState, image: Array) -> None:
+    def _add_plane(self, state: ADMMState, image: Array, offset: float) -> None:
         """One more plane below the risk; the one of least weight leaves where there are too many."""
         most = int(np.clip(PLANE_MEMORY // image.size, 2, MOST_PLANES))
         if len(state.planes) >= most:
             state.keep(np.arange(len(state.planes)) != state.multipliers.argmin())
-        state.add(image.ravel(), float(problem.costs @ state.cuts.offsets))
+        state.add(image.ravel(), offset)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from setloss.plans.build import PythonPlans
 from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, BatchCuts, Plans
-from setloss.solvers.deadline import check_time
 from setloss.solvers.kernel_arrays import Active, Combination, VisitSpace
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, Status
@@ -29,9 +28,6 @@ MOST_CUTS, FEWEST_CUTS = 64, 4
 
 CUT_MEMORY = 2**25
 """Numbers that the cuts may take (256 MiB), unless `FEWEST_CUTS` per bag take more."""
-
-BAGS_AT_ONCE = 2**12
-"""Bags that are moved between two looks at the clock."""
 
 REACH = 0.05
 """Distance of a margin from those that matter at which its element is at rest; a hinge has its corner at 1."""
@@ -57,9 +53,10 @@ class ActiveCuts:
             most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
             capacity = min(most, int(problem.surrogate.bags.sizes.max()) + 2)
         _check_memory(8 * size * (capacity + 4), size)
-        weights = np.zeros((n, capacity))
-        weights[:, 0] = 1.0
-        atoms, counts = np.zeros(0 if hinge else size * capacity), np.ones(n, dtype=np.int64)
+        weights, counts = np.zeros((n, capacity)), np.zeros(n, dtype=np.int64)
+        if not hinge:
+            weights[:, 0], counts[:] = 1.0, 1
+        atoms = np.zeros(0 if hinge else size * capacity)
         point = Combination(hinge, np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
         return cls(point, Active.all(problem.surrogate.bags))
 
@@ -89,8 +86,8 @@ class ActiveCuts:
         norms = problem.design.squared_norms()[problem.rows]
         return norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
 
-    def rest(self, problem: Problem, margins: Array, cuts: BatchCuts) -> None:
-        """Choose the active elements at these margins and their cuts.
+    def rest(self, problem: Problem, bags: slice, margins: Array, cuts: BatchCuts) -> None:
+        """Choose the active elements of neighbouring bags at their margins and the cuts there.
 
         Active are those with a slope, in the cut of the bag or in any cut that its point is made of, and all whose
         margins are less than `REACH` above the margin of one of these; for a hinge see `choose_active_of_hinge`.
@@ -102,7 +99,8 @@ class ActiveCuts:
             choose_active_of_hinge(problem.surrogates, margins, REACH, self.slopes, self.active)
         elif widest > FEW_ELEMENTS:
             data, kept = problem.surrogates, _groups_kept(problem.surrogate.plans)
-            choose_active(data, kept, margins, cuts.slopes, REACH, self.point, self.active, widest)
+            own = margins, cuts.slopes, REACH, self.point, self.active
+            choose_active(bags.start, bags.stop, data, kept, *own, widest)
 
     def visit(self, problem: Problem, visits: Visits, W: Array, curvatures: Array, gaps: Array, how: Any) -> None:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
@@ -112,16 +110,21 @@ class ActiveCuts:
         own = self.point, self.active, gaps, how.inner_steps, how.shrink
         epoch(visits, *data, curvatures, W, *own, visit_space(problem, self.point.weights.shape[1]))
 
-    def move_to_points(self, problem: Problem, margins: Array, centre: Array, mu: float, how: Any) -> None:
-        """Move all bags towards their proximal points at the margins, from the cuts they have."""
+    def move_to_points(
+        self, problem: Problem, bags: slice, margins: Array, centre: Array, mu: float, relaxation: float, how: Any
+    ) -> tuple[Array, Array]:
+        """Move neighbouring bags to their proximal points at the margins of their elements, then the centre of all.
+
+        Returns the slopes of the points, which are not kept for a hinge, and three sums; see the kernel.
+        """
         from setloss.solvers.visits import move_to_points
 
-        data, space = problem.surrogates, visit_space(problem, self.point.weights.shape[1])
-        for start in range(0, problem.n_bags, BAGS_AT_ONCE):
-            check_time()
-            some = start, min(start + BAGS_AT_ONCE, problem.n_bags)
-            steps = how.inner_steps, how.shrink
-            move_to_points(*some, data, margins, centre, mu, self.point, self.active, *steps, space)
+        slopes, sums = np.empty_like(margins), np.zeros(3)
+        data = problem.surrogates, problem.costs, self.point, self.active
+        space, steps = visit_space(problem, self.point.weights.shape[1]), (how.inner_steps, how.shrink)
+        own = margins, centre, mu, relaxation, *steps, slopes, sums
+        move_to_points(bags.start, bags.stop, *data, space, *own)
+        return slopes, sums
 
 
 def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:

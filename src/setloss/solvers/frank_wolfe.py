@@ -134,5 +134,5 @@ class FrankWolfe:
             state.passes += 1
             dual = problem.dual(state.parameters, state.cuts.offsets)
         elif gap < SETTLED:
-            state.cuts.rest(problem, margins, cuts)
+            state.cuts.rest(problem, slice(0, problem.n_bags), margins, cuts)
         state.offer_dual(dual)

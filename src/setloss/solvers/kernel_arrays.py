@@ -104,21 +104,22 @@ class Active(NamedTuple):
     """The elements that are visited.
 
     `places` has, from the first element of bag i on, the places in the bag of its `widths[i]` active elements, in
-    ascending order. What follows these in the range of the bag means nothing.
+    ascending order. What follows these in the range of the bag means nothing. Where all elements of a bag are active,
+    nothing is written there, and `every` has their places (`setloss.solvers.visits.active_places`).
     """
 
     places: NDArray[np.int32]
     widths: NDArray[np.int64]
+    every: NDArray[np.int32]
 
     @classmethod
     def all(cls, bags: Bags) -> Active:
         """Every element of every bag."""
-        places = np.arange(bags.elements, dtype=np.int32)
-        places -= np.repeat(bags.offsets[:-1].astype(np.int32), bags.sizes)
-        return cls(places, bags.sizes.astype(np.int64))
+        every = np.arange(bags.sizes.max(initial=0), dtype=np.int32)
+        return cls(np.empty(bags.elements, dtype=np.int32), bags.sizes.astype(np.int64), every)
 
     def copy(self) -> Active:
-        return Active(self.places.copy(), self.widths.copy())
+        return Active(self.places.copy(), self.widths.copy(), self.every)
 
 
 class Combination(NamedTuple):

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,16 @@ from setloss.solvers.deadline import check_time
 from setloss.solvers.kernel_arrays import Design, ElementMaps, Surrogates
 from setloss.typing import Array
 
-TABLE = 2**20
-"""Numbers of elements that are computed together (8 MiB)."""
+AT_ONCE = 2**15
+"""Elements that are computed together, about; more where W has more numbers."""
+
+
+class Block(NamedTuple):
+    """Some neighbouring bags, their elements, and where these are in the table of bags and labels."""
+
+    bags: slice
+    elements: slice
+    cells: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,45 +117,61 @@ class Problem:
 
     def margins(self, parameters: Array) -> Array:
         """m(W), one pass over X."""
+        out = np.empty(len(self.signs))
+        for block, margins in self.margins_by_block(parameters):
+            out[block.elements] = margins
+        return out
+
+    def margins_by_block(self, parameters: Array) -> Iterator[tuple[Block, Array]]:
+        """m(W), block by block: for passes that keep nothing of the size of all elements."""
         from setloss.solvers.visits import all_margins
 
-        check_time()
-        out = np.empty(len(self.signs))
-        if self.n_tasks == 1:
-            all_margins(self.design.arrays, self.rows, parameters[0], out)
-        else:
-            weights, bias = np.ascontiguousarray(parameters[:, :-1].T), self.design.constant * parameters[:, -1]
-            for bags, elements, cells in self._tables():
-                scores = self.design.some(self.rows[bags]) @ weights
+        weights, bias = np.ascontiguousarray(parameters[:, :-1].T), self.design.constant * parameters[:, -1]
+        for block in self.blocks():
+            check_time()
+            if self.n_tasks == 1:
+                margins = np.empty(block.elements.stop - block.elements.start)
+                all_margins(self.design.arrays, self.rows[block.elements], parameters[0], margins)
+            else:
+                scores = self.design.some(self.rows[block.bags]) @ weights
                 scores += bias
-                out[elements] = scores.ravel()[cells]
-        out *= self.signs
-        return out
+                margins = scores.ravel()[block.cells]
+            margins *= self.signs[block.elements]
+            yield block, margins
 
     def parameters(self, slopes: Array) -> Array:
         """W(sigma), one pass over X."""
+        out = np.zeros(self.shape)
+        for block in self.blocks():
+            self.add_parameters(block, slopes[block.elements], out)
+        return out
+
+    def add_parameters(self, block: Block, slopes: Array, out: Array) -> None:
+        """Add the share of a block to W(sigma), with the slopes of its elements."""
         from setloss.solvers.visits import accumulate_rows
 
         check_time()
-        out = np.zeros(self.shape)
+        signed = self.signs[block.elements] * slopes
         if self.n_tasks == 1:
-            weights = self.row_costs()
-            weights *= self.signs
-            weights *= slopes
-            accumulate_rows(self.design.arrays, self.rows, weights, out[0])
-            return out
-        for bags, elements, cells in self._tables():
-            table = np.zeros((bags.stop - bags.start, self.n_tasks))
-            table.ravel()[cells] = self.signs[elements] * slopes[elements]
-            table *= self.costs[bags, None]
-            out[:, :-1] += np.asarray(self.design.some(self.rows[bags]).T @ table).T
-            out[:, -1] += self.design.constant * table.sum(axis=0)
-        return out
+            signed *= np.repeat(self.costs[block.bags], self.surrogate.bags.sizes[block.bags])
+            accumulate_rows(self.design.arrays, self.rows[block.elements], signed, out[0])
+            return
+        table = signed.reshape(-1, self.n_tasks) if not len(self.tasks) else self._table(block, signed)
+        table *= self.costs[block.bags, None]
+        out[:, :-1] += np.asarray(self.design.some(self.rows[block.bags]).T @ table).T
+        out[:, -1] += self.design.constant * table.sum(axis=0)
 
-    def _tables(self) -> Iterator[tuple[slice, slice, Any]]:
-        """Label sets, some at a time: bags, elements, and where these are in the table of bags and labels."""
+    def _table(self, block: Block, values: Array) -> Array:
+        """Numbers of elements in the table of bags and labels, 0 where a label is missing."""
+        table = np.zeros((block.bags.stop - block.bags.start, self.n_tasks))
+        table.ravel()[block.cells] = values
+        return table
+
+    def blocks(self) -> Iterator[Block]:
+        """All bags, some at a time."""
         offsets, sizes = self.surrogate.bags.offsets, self.surrogate.bags.sizes
-        step = max(TABLE // self.n_tasks, 1)
+        together = max(AT_ONCE, self.shape[0] * self.shape[1])
+        step = max(together * self.n_bags // max(len(self.signs), 1), 1)
         for start in range(0, self.n_bags, step):
             bags = slice(start, min(start + step, self.n_bags))
             elements = slice(offsets[bags.start], offsets[bags.stop])
@@ -155,16 +179,13 @@ class Problem:
             if len(self.tasks):
                 first = np.arange(0, (bags.stop - start) * self.n_tasks, self.n_tasks)
                 cells = np.repeat(first, sizes[bags]) + self.tasks[elements]
-            yield bags, elements, cells
+            yield Block(bags, elements, cells)
 
     def products(self, left: Array, right: Array) -> Array:
         """The inner product of two arrays of a number per element, for every bag; some bags at a time."""
         out, offsets = np.empty(self.n_bags), self.surrogate.bags.offsets
-        step = max(TABLE * self.n_bags // max(len(left), 1), 1)
-        for start in range(0, self.n_bags, step):
-            stop = min(start + step, self.n_bags)
-            lo, hi = offsets[start], offsets[stop]
-            out[start:stop] = np.add.reduceat(left[lo:hi] * right[lo:hi], offsets[start:stop] - lo)
+        for bags, some, _ in self.blocks():
+            out[bags] = np.add.reduceat(left[some] * right[some], offsets[bags] - some.start)
         return out
 
     def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
@@ -194,7 +215,11 @@ class Problem:
 
     def objective(self, parameters: Array) -> float:
         """P(W), one pass over X."""
-        return self.primal(parameters, self.cuts(self.margins(parameters), consume=True).values)
+        risk = 0.0
+        for block, margins in self.margins_by_block(parameters):
+            found = self.surrogate.of_bags(block.bags).cuts(margins, consume=True)
+            risk += float(self.costs[block.bags] @ found.values)
+        return 0.5 * float(np.vdot(parameters, parameters)) + risk
 
     def dual(self, parameters: Array, offsets: Array) -> float:
         """D(o, sigma) from W(sigma)."""

@@ -135,13 +135,20 @@ def _write_change(i, lo, places, design, maps, cost, W, space):
             W[feature, t] += value * changes[t]
 
 
+@inner_kernel()
+def active_places(active, i, starts):
+    """The places of the active elements of bag i."""
+    lo, width = starts[i], active.widths[i]
+    return active.places[lo : lo + width] if width < starts[i + 1] - lo else active.every[:width]
+
+
 @kernel()
 def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active, gaps, most, shrink, space):
     """Visit the given bags in turn: each moves to its proximal point, as far as `climb` goes."""
     starts = surrogates.starts
     for i in visits:
         lo = starts[i]
-        places = active.places[lo : lo + active.widths[i]]
+        places = active_places(active, i, starts)
         if len(places) == 0:
             gaps[i] = 0.0
             continue
@@ -160,21 +167,43 @@ def epoch(visits, design, maps, surrogates, costs, curvatures, W, point, active,
 
 
 @kernel()
-def move_to_points(first, last, surrogates, margins, centre, mu, point, active, most, shrink, space):
-    """Move the bags from `first` up to `last` to their proximal points at the margins, as far as `climb` goes."""
-    step = max(mu, FLATTEST)
+def move_to_points(
+    first, last, surrogates, costs, point, active, space, margins, centre, mu, relaxation, most, shrink, slopes, sums
+):
+    """Move neighbouring bags to their proximal points at the margins, as far as `climb` goes, then the centre.
+
+    `margins` and `slopes`, which receives the points, belong to the elements of these bags. The centre moves
+    `relaxation` times as far as to the point. Added to `sums` are, times the costs of the bags, the offsets and the
+    squares of the changes and of the slopes.
+    """
+    start, step = surrogates.starts[first], max(mu, FLATTEST)
     for i in range(first, last):
-        lo = surrogates.starts[i]
-        places = active.places[lo : lo + active.widths[i]]
-        if len(places) == 0:
-            continue
-        for j in range(len(places)):
-            e = lo + places[j]
-            space.margins[j], space.centre[j] = margins[e], centre[e]
+        lo, hi = surrogates.starts[i], surrogates.starts[i + 1]
+        offset = changes = squares = 0.0
         if point.hinge:
-            move_hinge(i, places, surrogates, point, step, space)
+            part = surrogates.records[surrogates.which[i]].lovasz
+            for e in range(lo, hi):
+                largest = largest_slope(surrogates.partitions[e], part)
+                slopes[e - start] = min(max(centre[e] + (1.0 - margins[e - start]) / step, 0.0), largest)
+                offset += slopes[e - start]
         else:
-            climb(i, places, surrogates, point, step, most, shrink, space)
+            places = active_places(active, i, surrogates.starts)
+            for j in range(len(places)):
+                e = lo + places[j]
+                space.margins[j], space.centre[j] = margins[e - start], centre[e]
+            if len(places):
+                climb(i, places, surrogates, point, step, most, shrink, space)
+            for e in range(lo, hi):
+                slopes[e - start] = point.slopes[e]
+            offset = point.offsets[i]
+        for e in range(lo, hi):
+            change = slopes[e - start] - centre[e]
+            changes += change * change
+            squares += slopes[e - start] * slopes[e - start]
+            centre[e] += relaxation * change
+        sums[0] += costs[i] * offset
+        sums[1] += costs[i] * changes
+        sums[2] += costs[i] * squares
 
 
 @kernel()
@@ -192,33 +221,35 @@ def choose_active_of_hinge(surrogates, margins, reach, slopes, active):
 
 
 @kernel()
-def choose_active(surrogates, kept, margins, cut_slopes, reach, point, active, widest):
-    """New active elements of every bag; its cuts move to their columns. See `ActiveCuts.rest`.
+def choose_active(first, last, surrogates, kept, margins, cut_slopes, reach, point, active, widest):
+    """New active elements of neighbouring bags; their cuts move to their columns. See `ActiveCuts.rest`.
 
-    `kept` says how many groups stay active in every bag of a kind, the first ones; bags have up to `widest` elements.
+    `margins` and `cut_slopes` are those of the elements of these bags. `kept` says how many groups stay active in
+    every bag of a kind, the first ones; bags have up to `widest` elements.
     """
     starts, capacity = surrogates.starts, point.weights.shape[1]
     used, atoms = np.empty(widest, dtype=np.bool_), np.empty((capacity, widest))
-    for i in range(len(starts) - 1):
-        lo, p, before = starts[i], starts[i + 1] - starts[i], active.widths[i]
+    for i in range(first, last):
+        lo, p, places = starts[i], starts[i + 1] - starts[i], active_places(active, i, starts)
+        own = margins[lo - starts[first] :]
+        before = len(places)
         block = point.atoms[lo * capacity : (lo + before) * capacity].reshape(capacity, before)
         for e in range(p):
-            used[e] = cut_slopes[lo + e] != 0.0
+            used[e] = cut_slopes[lo - starts[first] + e] != 0.0
             for k in range(point.counts[i]):
                 atoms[k, e] = 0.0
         for k in range(point.counts[i]):
             for j in range(before):
-                place = active.places[lo + j]
-                atoms[k, place] = block[k, j]
-                used[place] |= block[k, j] != 0.0
+                atoms[k, places[j]] = block[k, j]
+                used[places[j]] |= block[k, j] != 0.0
         farthest = -np.inf
         for e in range(p):
             if used[e]:
-                farthest = max(farthest, margins[lo + e])
+                farthest = max(farthest, own[e])
         after = 0
         for e in range(p):
             stays = surrogates.partitions[lo + e] < kept[surrogates.which[i]]
-            if margins[lo + e] < farthest + reach or used[e] or stays:
+            if own[e] < farthest + reach or used[e] or stays:
                 active.places[lo + after] = e
                 after += 1
         active.widths[i] = after

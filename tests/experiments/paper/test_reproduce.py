@@ -8,19 +8,23 @@ import pytest
 
 from experiments.__main__ import main
 from experiments.paper import artefact
+from experiments.paper.claims import findings
 from helpers.experiment_commands import complaint, run
 
 
 def test_figures_tables_and_report_are_written(tmp_path):
     out = tmp_path / "new" / "results"
-    result = run("reproduce", "--only", "figure3", "--out", out)
-    run("reproduce", "--only", "figure1", "--out", out)
+    run("reproduce", "--only", "figure3", "--out", out)
+    result = run("reproduce", "--only", "figure1", "--seed", 7, "--out", out)
     files = {f"{figure}.{ending}" for figure in ("figure1", "figure3") for ending in ("json", "md", "png")}
     assert {path.name for path in out.iterdir()} == files | {"report.md"}
     assert "does not hold" in result.stdout
     text = (out / "report.md").read_text()  # about all that the folder holds
-    assert "## Figure 1. Dice is neither" in text
+    assert "## Figure 1. Dice is neither submodular nor supermodular\n\n![Loss that" in text
+    assert "Made by `python -m experiments reproduce --only figure1 --seed 7` in" in text
     assert "## Figure 3. Losses 1 to 4" in text
+    numbers = {name: entry["numbers"] for name, entry in artefact.read(out).items()}
+    assert all(one.claim in text and one.evidence in text for one in findings(numbers))
     (out / "figure3.md").unlink()
     assert "figure3.json is not what" in complaint("reproduce", "--only", "figure1", "--out", out)
 
