@@ -4,7 +4,8 @@
 
 `decompose` tries, in this order: closed forms, which never build a table; the pointwise lower bound, where it
 turns out to be feasible; the linear program. The paper proves the minimiser unique; it is not (p >= 4). Among
-several optima D here is the one of least sum of squares, sum_A g(A)^2.
+several optima D here is the one of least sum of squares, sum_A g(A)^2. `verify_decomposition` checks a g that is
+brought from elsewhere.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,14 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from setloss.decomposition.certificate import Certificate, DecompositionError, Measured, mean_over_subsets
+from setloss.decomposition.certificate import (
+    FEASIBILITY_TOLERANCE,
+    OPTIMALITY_TOLERANCE,
+    Certificate,
+    DecompositionError,
+    Measured,
+    mean_over_subsets,
+)
 from setloss.decomposition.lower_bound import (
     DOWNWARD,
     UPWARD,
@@ -25,11 +33,11 @@ from setloss.decomposition.lower_bound import (
     required_curvature,
     split_symmetric,
 )
-from setloss.decomposition.optimality import feasible_bound, measure_split, measure_table
-from setloss.decomposition.verify import Verification, verify_decomposition
+from setloss.decomposition.optimality import feasible_bound, infeasibility, measure_split, measure_table
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
-from setloss.setfunctions.set_function import SetFunction
+from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
+from setloss.setfunctions.set_function import SetFunction, elements_of
 from setloss.typing import Array
 
 __all__ = [
@@ -92,22 +100,27 @@ class FamilyDecomposition:
     @property
     def submodular(self) -> Family:
         """The submodular part of all sets."""
-        return FamilyPart(self.loss, "submodular")
+        return FamilyPart(self, "submodular")
 
     @property
     def supermodular(self) -> Family:
         """The supermodular part of all sets."""
-        return FamilyPart(self.loss, "supermodular")
+        return FamilyPart(self, "supermodular")
 
     @property
     def proof(self) -> str | None:
         """Why the formulas of the parts are D's, for all sets at once."""
-        split = _closed_split(self.loss, 1, 1)
+        split = self.closed_split(1, 1)
         return None if split is None else split.reason
+
+    def closed_split(self, positives: Any, negatives: Any) -> Split | None:
+        """Both parts of the one formula of all sets, where it has a proved decomposition."""
+        counts = self.loss.closed_counts(positives, negatives)
+        return None if counts is None else counts.split()
 
     def on_counts(self, positives: int, negatives: int) -> Decomposition:
         """The decomposition of one set, with its certificate."""
-        return decompose(self.loss.on_counts(positives, negatives))
+        return _decomposed(self.loss, positives, negatives)
 
     def set_function(self, y_true: ArrayLike) -> Decomposition:
         """The decomposition of the set with these labels, with its certificate."""
@@ -118,20 +131,19 @@ class FamilyDecomposition:
 class FamilyPart(Family):
     """One of the two parts of a decomposed family."""
 
-    loss: Family
+    parts: FamilyDecomposition
     name: Literal["submodular", "supermodular"]
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
-        part: SetFunction = getattr(_decomposed(self.loss, positives, negatives), self.name)
+        part: SetFunction = getattr(self.parts.on_counts(positives, negatives), self.name)
         return part
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:
-        part: SetFunction = getattr(decompose(self.loss.set_function(y_true)), self.name)
+        part: SetFunction = getattr(self.parts.set_function(y_true), self.name)
         return part
 
     def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
-        split = _closed_split(self.loss, positives, negatives)
-        part: CountFunction | None = getattr(split, self.name, None)
+        part: CountFunction | None = getattr(self.parts.closed_split(positives, negatives), self.name, None)
         return part
 
 
@@ -139,11 +151,6 @@ class FamilyPart(Family):
 def _decomposed(loss: Family, positives: int, negatives: int) -> Decomposition:
     """One set, decomposed once for both parts."""
     return decompose(loss.on_counts(positives, negatives))
-
-
-def _closed_split(loss: Family, positives: Any, negatives: Any) -> Split | None:
-    counts = loss.closed_counts(positives, negatives)
-    return None if counts is None else counts.split()
 
 
 @overload
@@ -215,3 +222,90 @@ def _certified(loss: CountFunction, split: Split, rule: str, measured: Measured 
             "this function may differ by too many orders of magnitude; please report it with the function."
         )
     return certificate
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether g is feasible and optimal for l (None if undecided, beyond the linear program); truthy if both.
+
+    `mean_excess` is how much the mean of g over all subsets exceeds the minimum, `words` says where it fails.
+
+    Examples
+    --------
+    >>> verdict = verify_decomposition(SetFunction.symmetric([0, 0, 2]), [0, 0, 3])
+    >>> verdict.feasible, verdict.optimal, round(verdict.mean_excess, 3)
+    (True, False, 0.25)
+    """
+
+    feasible: bool
+    optimal: bool | None
+    mean_excess: float
+    words: str
+
+    def __bool__(self) -> bool:
+        return self.feasible and self.optimal is True
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def verify_decomposition(
+    loss: SetFunction, supermodular: SetFunction | ArrayLike, tolerance: float = FEASIBILITY_TOLERANCE
+) -> Verification:
+    """Check a g for l: supermodular, non-negative, l - g submodular, and of least sum among all such.
+
+    `supermodular` is a set function over the same elements, or a table of the shape of `loss`. Where D has one
+    solution, optimal means equal to it. Otherwise g is optimal iff every second difference that carries a multiplier
+    of the linear program is as small as it may be.
+
+    Examples
+    --------
+    >>> loss = SetFunction.symmetric([0, 0, 2])
+    >>> bool(verify_decomposition(loss, [0, 0, 2]))
+    True
+    >>> print(verify_decomposition(loss, [0, 0, 3]))
+    feasible, not optimal: its mean over all subsets exceeds D's by 0.25; at {0, 1} it is 3, D's is 2
+    """
+    if not isinstance(supermodular, SetFunction):
+        supermodular = SetFunction.from_table(supermodular, loss.partition)
+    loss, g = loss.aligned(supermodular)
+    violation = infeasibility(loss.table, g.table)
+    if violation > tolerance:
+        words = f"not feasible, by {violation:.3g} of what is compared: {_why_infeasible(loss, g)}"
+        return Verification(False, False, float("nan"), words)
+    try:
+        best, excess = _optimum(loss, g.table)
+    except DecompositionError as error:
+        return Verification(True, None, float("nan"), f"feasible; whether it is optimal is not decided: {error}")
+    mean_excess = mean_over_subsets(g.counts) - mean_over_subsets(best.counts)
+    if excess <= OPTIMALITY_TOLERANCE:
+        return Verification(True, True, max(mean_excess, 0.0), "feasible and optimal")
+    more = f"its mean over all subsets exceeds D's by {mean_excess:.3g}" if mean_excess > 0 else "it is not D's"
+    return Verification(True, False, mean_excess, f"feasible, not optimal: {more}; {_where(g, best)}")
+
+
+def _optimum(loss: SetFunction, g: Array) -> tuple[SetFunction, float]:
+    """D's g, and how far from optimal the given one is."""
+    parts = decompose(loss)
+    if parts.certificate.unique:
+        return parts.supermodular, measure_table(loss.table, g, least=parts.supermodular.table).column_residual
+    from setloss.decomposition.program import measure_multipliers, solve_program  # as above
+
+    multipliers = solve_program(loss.table).multipliers
+    return parts.supermodular, measure_multipliers(loss.table, g, multipliers).column_residual
+
+
+def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
+    """The law that fails by most, in words."""
+    checks = [("g", is_supermodular(g)), ("g", is_increasing(g)), ("g", is_nonnegative(g))]
+    checks += [("l - g", is_submodular(loss - g))]
+    failed = [(name, verdict) for name, verdict in checks if not verdict]
+    name, worst = max(failed or checks, key=lambda pair: pair[1].excess)
+    return f"{name} is not {worst.law}: {worst.witness}"
+
+
+def _where(g: SetFunction, best: SetFunction) -> str:
+    """The cell in which g differs most from D's, in words."""
+    cell = np.unravel_index(int(np.argmax(np.abs(g.table - best.table))), g.table.shape)
+    elements = elements_of(g, [int(a) for a in cell])
+    return f"at {set(elements) or '{}'} it is {g.table[cell]:.6g}, D's is {best.table[cell]:.6g}"
