@@ -23,7 +23,7 @@ def test_bold_marks_what_is_lowest_as_shown():
 
 def test_bold_marks_what_is_ahead_of_all_by_two_errors_of_paired_differences():
     folds = np.array([0.1, 0.5, 0.9])  # much wider than the differences
-    ahead, behind, level = folds, folds + np.array([0.1, 0.1, 0.11]), folds + np.array([0.1, -0.1, 0.01])
+    ahead, behind, level = folds, folds + np.array([0.1, 0.1, 0.11]), folds + np.array([0.1, -0.02, 0.05])
     assert clearly_lowest({1: [behind, ahead, None], 3: [level, ahead, behind], 4: [behind, behind]}) == {(1, 1)}
 
 
