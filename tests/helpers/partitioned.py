@@ -24,9 +24,11 @@ def lengths(rows, parts, groups=None):
     return tuple(np.diff(ends).tolist())
 
 
-def parted(sizes, *arrays):
-    """Dask arrays cut at the same rows; CSR stays CSR."""
-    return tuple(None if array is None else _cut(array, sizes) for array in arrays)
+def in_parts(parts, X, y, groups=None, weights=None):
+    """What `fit` takes, as Dask arrays in so many partitions, or in partitions of these lengths; CSR stays CSR."""
+    sizes = lengths(len(y), parts, groups) if isinstance(parts, int) else parts
+    arrays = {"X": X, "y": y, "groups": groups, "sample_weight": weights}
+    return {name: _cut(array, sizes) for name, array in arrays.items() if array is not None}
 
 
 def _cut(array, sizes):
