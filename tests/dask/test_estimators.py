@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import setloss
 import setloss.estimators as local
 from helpers.children import python
-from helpers.estimator_data import frame_data, label_data
-from helpers.partitioned import assert_certified, assert_same_problem, in_parts, lengths, objective
+from helpers.estimator_data import frame_data, label_data, named, objective
+from helpers.partitioned import assert_certified, assert_same_problem, in_parts, lengths
 from setloss.dask import DaskSetClassifier as SetClassifier
 from setloss.operators import Cut, SlackRescaling
 from setloss.solvers import Status
@@ -54,8 +54,7 @@ def fitted(parts, *data, **options):
 def test_partitions_have_the_certified_minimum_of_one_process(parts, data, options):
     model = fitted(parts, *data, **options)
     assert_certified(model, objective(model, *data))
-    rows = dict(zip(("X", "y", "groups", "sample_weight"), data, strict=False))
-    exact = local.SetClassifier(**model.get_params()).set_params(tol=1e-6).fit(**rows)
+    exact = local.SetClassifier(**model.get_params()).set_params(tol=1e-6).fit(**named(*data))
     assert_same_problem(model, exact)
     assert (model.coef_.shape, model.intercept_.shape) == (exact.coef_.shape, exact.intercept_.shape)
 

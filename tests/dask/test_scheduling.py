@@ -16,9 +16,9 @@ import dask
 import setloss.estimators as local
 from dask import delayed
 from helpers.children import PATIENCE, until
-from helpers.estimator_data import frame_data
+from helpers.estimator_data import frame_data, named, objective
 from helpers.forked import fork_server
-from helpers.partitioned import assert_certified, assert_same_problem, block_of, lengths, objective
+from helpers.partitioned import assert_certified, assert_same_problem, block_of, lengths
 from setloss.dask import ClusterLostError, PartitionError
 from setloss.dask import DaskSetClassifier as SetClassifier
 
@@ -37,11 +37,6 @@ IN_PROCESS = {**OPTIONS, "n_workers": 1, "processes": False}
 SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
 QUICK = {"C": 0.1, "tol": 1e-2}
 """Six to eight iterations: some after the third, in which faults happen."""
-
-
-def named(arrays):
-    """What `fit` takes, by name."""
-    return dict(zip(("X", "y", "groups"), arrays, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +111,13 @@ def process_with_parts(client):
 @pytest.mark.parametrize("parts", [1, 4, 10])
 def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     data = readable(parts)
-    there = SetClassifier(**QUICK).fit(**named(data))
+    there = SetClassifier(**QUICK).fit(**named(*data))
     assert_trained(there)
     names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any("apply" in name or "sum" in name for name in names)
-    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(frame_data(40)))
+    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(*frame_data(40)))
     np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(**named(data)), there.to_local().losses(**named(frame_data(40))))
+    np.testing.assert_array_equal(there.losses(**named(*data)), there.to_local().losses(**named(*frame_data(40))))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
@@ -130,7 +125,7 @@ def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):
         (tmp_path / uuid4().hex).touch()
         return block_of(lo, hi, which)
 
-    SetClassifier(**QUICK).fit(**named(readable(4, counted)))
+    SetClassifier(**QUICK).fit(**named(*readable(4, counted)))
     assert len(list(tmp_path.iterdir())) == 12
     until(lambda: not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)))
 
@@ -148,13 +143,13 @@ def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_trainin
 
 def test_a_worker_killed_in_mid_fit_is_replaced(client):
     kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
-    assert_trained(SetClassifier(**QUICK, callbacks=[kill]).fit(**named(readable())))
+    assert_trained(SetClassifier(**QUICK, callbacks=[kill]).fit(**named(*readable())))
     assert kill.done
 
 
 def test_a_restarted_cluster_reads_its_partitions_again(client):
     restart = Once(lambda: client.restart(timeout=PATIENCE))
-    assert_trained(SetClassifier(**QUICK, callbacks=[restart]).fit(**named(readable())))
+    assert_trained(SetClassifier(**QUICK, callbacks=[restart]).fit(**named(*readable())))
     assert restart.done
 
 
@@ -163,12 +158,12 @@ def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):
     restart = Once(lambda: client.restart(timeout=PATIENCE))
     model = SetClassifier(**QUICK, callbacks=[restart])
     with pytest.raises(ClusterLostError, match=r"\(scattered or persisted\) are gone: .*restarted.*source"):
-        model.fit(**named(arrays))
+        model.fit(**named(*arrays))
 
 
 def test_a_partition_that_kills_its_workers_is_a_matter_of_memory(client):
     with pytest.raises(ClusterLostError, match="memory of a worker, make smaller partitions"):
-        SetClassifier().fit(**named(readable(2, deadly_block)))
+        SetClassifier().fit(**named(*readable(2, deadly_block)))
 
 
 # ---------------------------------------------------------------- all workers are gone
@@ -185,9 +180,9 @@ def assert_goes_on(model):
     """A fit that was lost after three iterations is kept, and goes on here in fewer than one from zero."""
     assert model.n_iter_ == 3
     before = model.solution_.primal
-    model.fit(**named(readable()))
+    model.fit(**named(*readable()))
     assert model.solution_.primal <= before
-    assert model.n_iter_ < SetClassifier().fit(**named(readable())).n_iter_
+    assert model.n_iter_ < SetClassifier().fit(**named(*readable())).n_iter_
     assert_trained(model)
 
 
@@ -198,7 +193,7 @@ def test_no_worker_for_a_stated_time_is_an_error_and_the_work_goes_on_without_a_
         dask.config.set({"setloss.wait-for-workers": 0.5}),
         pytest.raises(ClusterLostError, match=r"no worker that takes tasks for 0\.5 seconds: .*smaller.*warm_start"),
     ):
-        model.fit(**named(readable()))
+        model.fit(**named(*readable()))
     assert_goes_on(model)
 
 
@@ -208,14 +203,14 @@ def test_a_worker_that_comes_back_goes_on(small_cluster):
         threading.Timer(0.1, small_cluster.scale, (1,)).start()
 
     with Client(small_cluster):
-        assert_trained(SetClassifier(callbacks=[Once(take_and_give)]).fit(**named(readable())))
+        assert_trained(SetClassifier(callbacks=[Once(take_and_give)]).fit(**named(*readable())))
 
 
 def test_workers_that_are_paused_are_short_of_memory(small_cluster):
     with Client(small_cluster) as client, dask.config.set({"setloss.wait-for-workers": 0.5}):
         pause = Once(lambda: client.run(pause_worker))
         with pytest.raises(ClusterLostError, match=r"paused because their memory is full; .* make smaller"):
-            SetClassifier(callbacks=[pause]).fit(**named(readable()))
+            SetClassifier(callbacks=[pause]).fit(**named(*readable()))
 
 
 def pause_worker(dask_worker):
@@ -234,6 +229,6 @@ def test_a_lost_scheduler_is_an_error_and_the_work_goes_on_on_another_cluster(sm
         Client(small_cluster),
         pytest.raises(ClusterLostError, match=r"the scheduler at .* is gone\. .*warm_start=True"),
     ):
-        model.fit(**named(readable()))
+        model.fit(**named(*readable()))
     with Client(cluster):
         assert_goes_on(model)

@@ -1,8 +1,11 @@
-"""Small data sets for the estimators."""
+"""Small data sets for the estimators, and the objective of a fit from its definition."""
 
 import itertools
 
 import numpy as np
+from scipy.sparse import issparse
+
+from helpers.problems import reference_operator
 
 
 def label_data(n=18, d=5, p=3, seed=0):
@@ -59,3 +62,24 @@ def scored_bags(bags=150, largest=8, seed=0):
 
 def probabilities_of(scores):
     return 1 / (1 + np.exp(-scores))
+
+
+def named(*data):
+    """What `fit` takes, by name: X, y, and if there are any groups and weights."""
+    return dict(zip(("X", "y", "groups", "sample_weight"), data, strict=False))
+
+
+def objective(model, X, y, groups=None, weights=None):
+    """P(W) of a fitted classifier, one reference operator per bag or row of y; NaN labels are left out."""
+    scores = (X.toarray() if issparse(X) else X).astype(np.float64) @ model.coef_.T + model.intercept_
+    weights = np.ones(len(y)) if weights is None else weights
+    sets = range(len(y)) if groups is None else [groups == group for group in np.unique(groups)]
+    total = 0.5 * float(np.sum(np.square(model.solution_.parameters)))
+    for here in sets:
+        labels, weight = np.ravel(y[here]), np.mean(weights[here])
+        known = ~np.isnan(labels)
+        if known.any() and weight > 0:
+            signs = np.where(labels[known] == 1, 1.0, -1.0)
+            surrogate = reference_operator(model.loss, model.operator, signs > 0, model.scale)
+            total += model.C * weight * surrogate(signs * np.ravel(scores[here])[known])
+    return total

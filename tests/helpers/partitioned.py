@@ -1,4 +1,4 @@
-"""Small data in partitions, and the objective of a fit from its definition."""
+"""Small data in partitions, and what every fit of them keeps."""
 
 from itertools import pairwise
 
@@ -7,7 +7,6 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from helpers.estimator_data import frame_data
-from helpers.problems import reference_operator
 
 
 def block_of(lo, hi, which):
@@ -38,22 +37,6 @@ def _cut(array, sizes):
     edges = np.concatenate(([0], np.cumsum(sizes)))
     blocks = [da.from_array(array[lo:hi], chunks=-1, asarray=False, meta=meta) for lo, hi in pairwise(edges)]
     return da.concatenate(blocks, axis=0)
-
-
-def objective(model, X, y, groups=None, weights=None):
-    """P(W) of a fitted classifier, one reference operator per bag or row of y; NaN labels are left out."""
-    scores = (X.toarray() if issparse(X) else X).astype(np.float64) @ model.coef_.T + model.intercept_
-    weights = np.ones(len(y)) if weights is None else weights
-    sets = range(len(y)) if groups is None else [groups == group for group in np.unique(groups)]
-    total = 0.5 * float(np.sum(np.square(model.solution_.parameters)))
-    for here in sets:
-        labels, weight = np.ravel(y[here]), np.mean(weights[here])
-        known = ~np.isnan(labels)
-        if known.any() and weight > 0:
-            signs = np.where(labels[known] == 1, 1.0, -1.0)
-            surrogate = reference_operator(model.loss, model.operator, signs > 0, model.scale)
-            total += model.C * weight * surrogate(signs * np.ravel(scores[here])[known])
-    return total
 
 
 def assert_certified(model, objective):
