@@ -11,7 +11,6 @@ import sklearn
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -29,6 +28,7 @@ from setloss.estimators import SetClassifier, SetDecision, SetDecisionCV, Ungrou
 from setloss.estimators.label_scores import label_outputs
 
 LINEAR = OneVsRestClassifier(LogisticRegression())
+X, Y = one_or_two_labels()
 
 
 def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
@@ -82,7 +82,6 @@ def test_scikit_learn_accepts_it(estimator, check):
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_any_multi_label_classifier(estimator):
-    X, Y = one_or_two_labels()
     model = SetDecisionCV(estimator, cv=3).fit(X[:150], Y[:150])
     assert isinstance(model.decision_, SetDecision)
     assert model.predict(X).shape == Y.shape
@@ -93,7 +92,6 @@ def test_any_multi_label_classifier(estimator):
 
 
 def test_scores_are_those_of_folds_that_were_not_trained_on():
-    X, Y = one_or_two_labels(120)
     splits = list(KFold(3).split(X))
     scores = np.empty(Y.shape)
     for train, test in splits:
@@ -105,21 +103,20 @@ def test_scores_are_those_of_folds_that_were_not_trained_on():
     )
 
 
-@pytest.mark.parametrize("kind", ["one-vs-rest", "trees"])
-def test_more_labels_than_an_int8_counts(kind):
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        OneVsRestClassifier(LogisticRegression(C=100.0, max_iter=8, tol=0.1, solver="liblinear")),
+        ExtraTreesClassifier(3, random_state=0),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_more_labels_than_an_int8_counts(estimator):
     """scikit-learn numbers columns in the type of y: int8 made all scores of 129 labels wrong."""
-    generator, labels = np.random.default_rng(0), 129
-    which = np.concatenate([np.arange(labels)] * 4)
-    X = generator.normal(size=(labels, 40))[which] + 0.1 * generator.normal(size=(len(which), 40))
-    Y = (which[:, None] == np.arange(labels)).astype(np.int8)
-    cheap = LogisticRegression(C=100.0, max_iter=8, tol=0.1, solver="liblinear")
-    estimators = {
-        "one-vs-rest": OneVsRestClassifier(cheap),
-        "trees": ExtraTreesClassifier(3, random_state=0),
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = SetDecisionCV(estimators[kind], rule="half", cv=2).fit(X, Y)
+    generator, which = np.random.default_rng(0), np.tile(np.arange(129), 4)
+    X = generator.normal(size=(129, 40))[which] + 0.1 * generator.normal(size=(len(which), 40))
+    Y = (which[:, None] == np.arange(129)).astype(np.int8)
+    model = SetDecisionCV(estimator, rule="half", cv=2).fit(X, Y)
     assert model.decision_.rule_losses_["threshold"][0] < 0.5
     assert np.mean(np.argmax(model.predict_proba(X), axis=1) == which) > 0.9
 
@@ -168,7 +165,6 @@ def test_missing_labels():
 
 def test_data_frames_and_sparse_matrices_reach_the_classifier():
     pandas = pytest.importorskip("pandas")
-    X, Y = one_or_two_labels(60)
     frame = pandas.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
     table = pandas.DataFrame(Y, columns=list("abcde"))
     model = SetDecisionCV(make_pipeline(StandardScaler(), LINEAR), cv=2).fit(frame, table)
@@ -199,7 +195,6 @@ def test_what_a_classifier_says_is_checked_and_may_be_infinite():
 
 
 def test_of_a_list_the_likeliest_is_kept(caplog):
-    X, Y = one_or_two_labels(150)
     noise = make_pipeline(FunctionTransformer(np.zeros_like), LINEAR)
     model = SetDecisionCV([noise, LINEAR], cv=3, verbose=1).fit(X, Y)
     assert isinstance(model.estimator_, OneVsRestClassifier)
@@ -213,7 +208,6 @@ def test_of_a_list_the_likeliest_is_kept(caplog):
 
 @pytest.mark.parametrize("how", ["prefit", "frozen"])
 def test_a_fitted_classifier_is_used_as_it_is(how):
-    X, Y = one_or_two_labels()
     fitted = clone(LINEAR).fit(X[:100], Y[:100])
     calibrated_on = Y[100:160].copy()
     calibrated_on[:, 4] = 0
@@ -222,10 +216,8 @@ def test_a_fitted_classifier_is_used_as_it_is(how):
     model = SetDecisionCV(**given).fit(X[100:160], calibrated_on)
     assert model.estimator_ is given["estimator"]
     assert model.score(X, Y) > 0.5
-    one = SetDecisionCV(FrozenEstimator(LogisticRegression().fit(X, Y[:, 0]))).fit(
-        X, Y[:, 0], groups=np.arange(200) // 4
-    )
-    assert one.predict(X, groups=np.arange(200) // 4).shape == (200,)
+    fours, frozen = np.arange(200) // 4, FrozenEstimator(LogisticRegression().fit(X, Y[:, 0]))
+    assert SetDecisionCV(frozen).fit(X, Y[:, 0], groups=fours).predict(X, groups=fours).shape == (200,)
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
@@ -244,14 +236,14 @@ class Recorder(ClassifierMixin, BaseEstimator):
 
 
 def test_weights_and_parameters_of_fit_are_passed_on_by_fold_and_as_they_are_routed():
-    X, Y = one_or_two_labels(60)
+    few = X[:60], Y[:60]
     Recorder.seen.clear()
-    SetDecisionCV(Recorder(), cv=3).fit(X, Y, sample_weight=np.ones(60), note="x")
+    SetDecisionCV(Recorder(), cv=3).fit(*few, sample_weight=np.ones(60), note="x")
     assert Recorder.seen == [(40, "x")] * 3 + [(60, "x")]
     Recorder.seen.clear()
     with sklearn.config_context(enable_metadata_routing=True):
         inner = Recorder().set_fit_request(sample_weight=True, note=False)
-        SetDecisionCV(inner, cv=KFold(3)).fit(X, Y, sample_weight=np.ones(60))
+        SetDecisionCV(inner, cv=KFold(3)).fit(*few, sample_weight=np.ones(60))
     assert Recorder.seen == [(40, None)] * 3 + [(60, None)]
 
 
@@ -325,7 +317,6 @@ def test_groups_and_weights_reach_the_classifier_of_frames():
 
 
 def test_scores_of_a_forest_mean_the_same_as_an_array():
-    X, Y = one_or_two_labels(200)
     forest = RandomForestClassifier(10, random_state=0).fit(X[:100], Y[:100])
     model = SetDecisionCV(forest, rule="counts", cv="prefit").fit(X[100:], Y[100:])
     chances = np.column_stack([part[:, 1] for part in forest.predict_proba(X)])
@@ -338,7 +329,6 @@ def test_scores_of_a_forest_mean_the_same_as_an_array():
 
 
 def test_predict_decides_for_its_own_parameters_and_leaves_the_decision_alone():
-    X, Y = one_or_two_labels(100)
     model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
     before = model.predict(X)
     decision = model.decision_.set_params(loss="hamming")
@@ -349,9 +339,8 @@ def test_predict_decides_for_its_own_parameters_and_leaves_the_decision_alone():
     assert model.loss == "hamming"
 
 
-@pytest.mark.parametrize("method", ["predict", "predict_proba", "expected_loss"])
-def test_a_masked_x_is_refused_after_the_fit_too(method):
-    X, Y = one_or_two_labels(60)
+def test_a_masked_x_is_refused_after_the_fit_too():
     model = SetDecisionCV(LINEAR, rule="counts", cv=2).fit(X, Y)
-    with pytest.raises(ValueError, match=r"X .*masked.*filled"):
-        getattr(model, method)(np.ma.masked_array(X, X > 1))
+    for method in (model.predict, model.predict_proba, model.expected_loss):
+        with pytest.raises(ValueError, match=r"X .*masked.*filled"):
+            method(np.ma.masked_array(X, X > 1))

@@ -100,24 +100,24 @@ KILLED = """
 import os, sys, warnings
 import setloss
 from helpers.estimator_data import label_data
+from setloss.estimators import SetClassifier
 warnings.simplefilter("ignore")
-model = setloss.estimators.SetClassifier(warm_start=True, max_iter=20, solver=sys.argv[1])
-while True:
-    setloss.save(model.fit(*label_data()), sys.argv[2])
-    model.callbacks = [lambda record: record.iteration < 5 or os.kill(os.getpid(), 9)]
+for solver in sys.argv[2:]:
+    model = SetClassifier(warm_start=True, max_iter=20, solver=solver).fit(*label_data())
+    setloss.save(model, f"{sys.argv[1]}/{solver}.skops")
+model.set_params(callbacks=[lambda record: record.iteration < 5 or os.kill(os.getpid(), 9)]).fit(*label_data())
 """
 
 
-@pytest.mark.parametrize("solver", SOLVERS[1:4])
-def test_a_killed_process_goes_on_from_its_last_model_in_fewer_iterations(solver, tmp_path):
-    file = tmp_path / "model.skops"
-    assert python(KILLED, solver, file).returncode == -signal.SIGKILL
-    resumed, cold = setloss.load(file), SetClassifier(solver=solver).fit(X, Y)
-    assert (resumed.warm_start, resumed.n_iter_) == (True, 20)
-    resumed.set_params(max_iter=1000).fit(X, Y)
-    assert resumed.dual_gap_ <= 1e-3
-    assert resumed.n_iter_ < cold.n_iter_
-    assert resumed.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-3)
+def test_a_killed_process_goes_on_from_its_last_model_in_fewer_iterations(tmp_path):
+    assert python(KILLED, tmp_path, *SOLVERS[1:4]).returncode == -signal.SIGKILL
+    for solver in SOLVERS[1:4]:
+        resumed, cold = setloss.load(tmp_path / f"{solver}.skops"), SetClassifier(solver=solver).fit(X, Y)
+        assert (resumed.warm_start, resumed.n_iter_) == (True, 20)
+        resumed.set_params(max_iter=1000).fit(X, Y)
+        assert resumed.dual_gap_ <= 1e-3
+        assert resumed.n_iter_ < cold.n_iter_
+        assert resumed.solution_.primal == pytest.approx(cold.solution_.primal, rel=2e-3)
 
 
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe", "n_slack"])

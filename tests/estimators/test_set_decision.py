@@ -20,6 +20,9 @@ from setloss.decisions import decide
 from setloss.estimators import SetDecision
 from setloss.losses import CostCurve
 
+S, Y = scored_labels()
+
+
 # ---------------------------------------------------------------- label sets
 
 
@@ -34,7 +37,6 @@ def test_the_count_model_is_found_and_decides_exactly():
 
 
 def test_the_form_of_scores_and_labels_does_not_matter():
-    S, Y = scored_labels()
     plain = SetDecision(rule="counts").fit(S, Y)
     sparse = SetDecision(rule="counts").fit(S, csr_array(Y))
     signs = SetDecision(rule="counts").fit(S.tolist(), 2 * Y - 1)
@@ -46,7 +48,6 @@ def test_the_form_of_scores_and_labels_does_not_matter():
 
 
 def test_missing_labels_are_summed_out_and_not_judged():
-    S, Y = scored_labels()
     gaps = Y.astype(float)
     gaps[np.random.default_rng(0).random(Y.shape) < 0.2] = np.nan
     gaps[3] = np.nan
@@ -99,15 +100,11 @@ def test_on_bags_of_one_label_it_finds_the_vote_by_itself():
     predicted = model.predict(T, groups=names)
     assert all(len(np.unique(predicted[names == bag])) == 1 for bag in np.unique(names))
     assert set(model.rule_losses_) == {"counts", "threshold", "half"}
-    assert model.score(T, z, groups=names) > SetDecision(rule="threshold").fit(S, y, groups=groups).score(
-        T, z, groups=names
-    )
+    one = SetDecision(rule="threshold").fit(S, y, groups=groups)
+    assert model.score(T, z, groups=names) > one.score(T, z, groups=names)
     assert model.predict_proba(T, groups=names).sum(axis=1) == pytest.approx(np.ones(len(T)))
-    assert (
-        model.expected_loss(T, groups=names).shape
-        == model.losses(T, z, groups=names).shape
-        == (len(np.unique(names)),)
-    )
+    for losses in (model.expected_loss(T, groups=names), model.losses(T, z, groups=names)):
+        assert losses.shape == (len(np.unique(names)),)
     assert model.expected_score(T, groups=names).value == pytest.approx(model.score(T, z, groups=names), abs=0.1)
 
 

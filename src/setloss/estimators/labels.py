@@ -174,7 +174,7 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
     """
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError(f"y contains NaN or inf at place {int(np.argmin(np.isfinite(y)))}; leave those rows out")
-    if y.dtype.kind in "mMO" and any(is_missing(label) for label in y.tolist()):
+    if y.dtype == object and any(is_missing(label) for label in y.tolist()):
         raise ValueError(f"y has missing labels; leave those rows out. {SEVERAL_IN_A_CELL}")
     try:
         classes, codes = np.unique(y, return_inverse=True)
