@@ -5,12 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helpers import reference, strategies
+from helpers import reference
 from helpers.strategies import (
     any_functions,
     random_curve,
-    submodular_functions,
-    supermodular_functions,
     symmetric_functions,
 )
 from setloss import (
@@ -41,20 +39,6 @@ def certificate_of(measured, primal=1.0):
     )
 
 
-@st.composite
-def block_mixtures(draw):
-    """Submodular on the first elements, supermodular on the others; D takes the latter less its modular part."""
-    left = draw(submodular_functions(1, 4)).values
-    p = len(reference.ground(left))
-    right = draw(supermodular_functions(2, 6 - p)).values
-    values, optimum = {}, {}
-    for A in reference.subsets(p + len(reference.ground(right))):
-        low, high = frozenset(i for i in A if i < p), frozenset(i - p for i in A if i >= p)
-        values[A] = left[low] + right[high]
-        optimum[A] = right[high] - sum(right[frozenset({i})] for i in high)
-    return strategies.drawn(values), optimum
-
-
 # ---------------------------------------------------------------- one group
 
 
@@ -66,14 +50,6 @@ def test_symmetric_closed_form_is_the_optimum_over_all_subsets(drawn):
     assert part == pytest.approx(optimum, abs=1e-7)
     assert split.certificate.primal * 2**drawn.function.p == pytest.approx(total, abs=1e-7)
     assert split.certificate.unique
-
-
-@given(block_mixtures())
-def test_the_known_answer_of_a_mixture_is_found_without_a_program(mixture):
-    drawn, optimum = mixture
-    split = decompose(drawn.function)
-    assert reference.values_of(split.supermodular) == optimum
-    assert split.certificate.rule in {"pointwise lower bound", "symmetric closed form"}
 
 
 def test_an_empty_group_changes_nothing():

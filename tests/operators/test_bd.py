@@ -88,9 +88,6 @@ def test_the_monotone_variant_needs_a_non_negative_f():
         B_D(Dice().on_counts(2, 1), monotone=True, positive_part="outer")
 
 
-# ---------------------------------------------------------------- one sort
-
-
 @pytest.mark.parametrize("loss", ["Dice", "Jaccard", "Hamming weighted", "curve1", "curve4"])
 @pytest.mark.parametrize("counts", [(4, 3), (90, 80)])
 def test_one_sort_of_the_margins_serves_both_parts(loss, counts, monkeypatch):

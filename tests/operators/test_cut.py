@@ -30,9 +30,6 @@ def surrogates():
 every_surrogate = pytest.mark.parametrize("name", surrogates())
 
 
-# ---------------------------------------------------------------- cuts
-
-
 @given(margin_vectors(2), margin_vectors(2), st.floats(0, 10), st.booleans(), st.booleans())
 def test_cuts_add_up_and_scale_and_a_sum_is_exact_if_both_are(slope, m, factor, one, other):
     left, right = Cut(1.5, slope, one), Cut(-0.5, slope[::-1].copy(), other)
@@ -41,9 +38,6 @@ def test_cuts_add_up_and_scale_and_a_sum_is_exact_if_both_are(slope, m, factor, 
     for scaled in (factor * left, left * factor):
         assert scaled(m) == pytest.approx(factor * left(m), abs=1e-12)
         assert scaled.exact is one
-
-
-# ---------------------------------------------------------------- surrogates
 
 
 @every_surrogate
@@ -72,9 +66,6 @@ def test_one_element_is_enough():
             assert SlackRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert MarginRescaling(function)([m]) == max(0, 1 - 2 * m)
             assert B_D(function)([m]) == LovaszHinge(function)([m]) == Hinge(1)([m]) == max(0, 1 - m)
-
-
-# ---------------------------------------------------------------- errors
 
 
 REFUSED = [(np.zeros(shape), "a margin for each of 4 elements; got shape") for shape in ((), (3,), (5,), (1, 4))]

@@ -20,9 +20,6 @@ EDGE = SetFunction.from_values([0, 0, 1, 0])
 INCREASING = SetFunction.symmetric([0, 2, 3, 3.5])
 
 
-# ---------------------------------------------------------------- values
-
-
 @given(with_points(submodular_functions(1, 5), 3))
 def test_the_value_is_the_maximum_over_all_permutations_and_the_cut_a_minorant(case):
     drawn, m, *others = case
@@ -37,9 +34,6 @@ def test_the_value_is_the_maximum_over_all_permutations_and_the_cut_a_minorant(c
         assert cut(other) <= by_definition(drawn.values, other) + 1e-9
 
 
-# ---------------------------------------------------------------- the monotone closure by name
-
-
 @given(with_points(cut_functions(4)))
 def test_of_closure_is_the_hinge_of_the_largest_increasing_function_below(case):
     drawn, m = case
@@ -47,9 +41,6 @@ def test_of_closure_is_the_hinge_of_the_largest_increasing_function_below(case):
     hinge = LovaszHinge.of_closure(drawn.function)
     assert hinge.elementwise
     assert hinge(m) == pytest.approx(lovasz_elementwise(closed, m), rel=1e-12, abs=1e-12)
-
-
-# ---------------------------------------------------------------- hinge and Jaccard hinge
 
 
 @given(st.integers(1, 8).flatmap(margin_vectors), st.booleans())
@@ -89,9 +80,6 @@ def test_the_jaccard_hinge_is_the_published_one():
             assert LovaszHinge(Jaccard().set_function(truth))(m) == pytest.approx(expected, rel=1e-13, abs=1e-13)
 
 
-# ---------------------------------------------------------------- functions known through calls only
-
-
 @pytest.mark.parametrize("part", ["elementwise", "outer"])
 def test_an_oracle_is_vouched_for_at_any_size(part):
     p = 300
@@ -99,9 +87,6 @@ def test_an_oracle_is_vouched_for_at_any_size(part):
     symmetric = SetFunction.symmetric(np.arange(p + 1) ** 0.5)
     m = np.random.default_rng(0).normal(size=p)
     assert LovaszHinge(oracle, part)(m) == pytest.approx(LovaszHinge(symmetric, part)(m), rel=1e-12)
-
-
-# ---------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(

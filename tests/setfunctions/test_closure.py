@@ -42,8 +42,6 @@ def test_a_negative_function_has_no_closure_and_is_told_where():
         monotone_closure(-1 * Hamming().on_counts(2, 1))
 
 
-# ---------------------------------------------------------------- the closed form for the Tversky family
-
 WEIGHTS = [(0.5, 0.5), (2.0, 0.5), (0.1, 0.6), (1.0, 0.8), (5.0, 0.95)]
 
 
