@@ -102,7 +102,7 @@ def test_plot_writes_a_figure(tmp_path, monkeypatch, suffix):
 def test_figures_that_cannot_be_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dice = "decompose --loss dice --pos 2 --neg 2 --plot"
-    assert "--plot: there is no directory none" in complaint(f"{dice} none/out.png")
+    assert "--plot: none/out.png cannot be written; give" in complaint(f"{dice} none/out.png")
     for name in ("out.bmp", "out"):
         assert f"--plot writes .png, .pdf, .svg files; got {name}" in complaint(f"{dice} {name}")
     Path("dir.png").mkdir()

@@ -116,7 +116,7 @@ def test_the_papers_own_model_goes_by_signs(folder):
     np.testing.assert_array_equal(pd.read_csv("found.csv"), model.predict(table))
     assert "which are no probabilities" in complaint("predict m.skops sets.csv --probabilities")
     assert "--loss is for models that decide" in complaint("evaluate m.skops sets.csv --loss jaccard")
-    assert "--plot is for models that decide" in complaint("evaluate m.skops sets.csv --plot p.png")
+    assert "goes by the signs of its scores" in complaint("evaluate m.skops sets.csv --plot p.png")
 
 
 def test_linear_models_of_tracks_and_several_costs(folder):
@@ -149,14 +149,14 @@ def test_tracks_losses_with_parameters_and_cost_curves(folder):
 
 BAD = {
     "train sets.csv --labels y_ --model m.npz": "--model writes .skops files",
-    "train sets.csv --labels y_ --model none/m.skops": "there is no directory none",
+    "train sets.csv --labels y_ --model none/m.skops": "none/m.skops cannot be written; give",
     "train none.csv --model m.skops": "there is no file none.csv",
     "train none.npz --model m.skops": "numpy.load",
     "train sets.csv --labels y_ --method best --model m.skops": "'best' is not one of 'slack', 'margin'",
     "train sets.csv --labels y_ --method trees --C 2 --model m.skops": "are for --method slack",
     "train sets.csv --labels y_ --method trees --rule sign --model m.skops": "--rule half",
     "train sets.csv --labels y_ --method slack --C x --model m.skops": "--C is a positive number",
-    "train sets.csv --labels y_ --method slack --C 0 --model m.skops": "--C is a positive number",
+    "train sets.csv --labels y_ --method slack --C 0 --model m.skops": "'C' parameter",
     "train sets.csv --labels y_ --rule sign --max-iter 0 --model m.skops": "max_iter",
     "train sets.csv --labels y_ --rule sign --promise 0.8 --model m.skops": "leave out --rule sign",
     "train sets.csv --labels y_ --cv 1 --model m.skops": "'--cv'",
@@ -166,7 +166,7 @@ BAD = {
     "train orders.csv --labels z_ --model m.skops": "'z_' of --labels;",
     "train tracks.csv --model m.skops": "'group' of --group",
     "train empty.csv --labels y_ --model m.skops": "'y_0' is missing everywhere; fill it, or leave it out",
-    "train all.csv --labels y_ --model m.skops": "all.csv: every label is 1",
+    "train all.csv --labels y_ --model m.skops": "only one class",
     "train bare.csv --labels y_ --model m.skops": "no column of the table can be a feature",
     "train holes.csv --labels y_ --method trees --model m.skops": "y has missing labels",
 }

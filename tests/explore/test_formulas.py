@@ -125,7 +125,7 @@ def test_bad_paths_and_no_browser_get_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("webbrowser.open", lambda _: False)
     for name, sentence in (
         ("curve.pdf", ".html"),
-        ("no/where.html", "no directory"),
+        ("no/where.html", "cannot be written"),
         ("curve.html", "found no browser"),
     ):
         done = CliRunner().invoke(app, ["explore", "--out", str(tmp_path / name), "--open"])

@@ -9,11 +9,11 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -39,6 +39,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard outpu
 
 class InputError(Exception):
     """What the user gave cannot be used; the message says why, in one sentence."""
+
+
+@contextmanager
+def refusing(what: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Errors of these kinds are bad input; the sentence begins with `what`."""
+    try:
+        yield
+    except kinds as error:
+        raise InputError(f"{what}{getattr(error, 'strerror', None) or error}") from None
 
 
 def panel_option(panel: str, help: str, *names: str, **more: Any) -> Any:
@@ -86,10 +95,8 @@ class LossOptions:
         kind, needed = WEIGHTED.get(name, (None, 0))
         if len(weights) != needed or (kind is None and name not in NAMED_LOSSES):
             raise InputError(f"--loss: there is no loss {self.loss!r}; the names are {NAMES}")
-        try:
+        with refusing("--loss: ", ValueError):
             return name if kind is None else kind(*map(float, weights))
-        except ValueError as error:
-            raise InputError(f"--loss: {error}") from None
 
 
 def curve_through(knots: str) -> CostCurve:
@@ -103,10 +110,8 @@ def curve_through(knots: str) -> CostCurve:
             raise InputError(
                 f"--knots: {shown(knot.strip())} is not share:cost, two finite numbers; write them as 0:0,1/4:1,1:1"
             ) from None
-    try:
+    with refusing("--knots: ", ValueError):
         return CostCurve(tuple(pairs))
-    except ValueError as error:
-        raise InputError(f"--knots: {error}") from None
 
 
 class OneSentenceGroup(TyperGroup):
@@ -123,12 +128,14 @@ class OneSentenceGroup(TyperGroup):
         try:
             code = super().main(*args, **(extra | {"standalone_mode": False}))
         except (InputError, _UsageError) as error:
-            _complain(error.format_message() if hasattr(error, "format_message") else str(error))
+            say(error.format_message() if hasattr(error, "format_message") else str(error))
+            code = BAD_INPUT
         except OSError as error:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter would complain once more at its end
-            _complain(f"output cannot be written: {error.strerror or error}")
+            say(f"output cannot be written: {error.strerror or error}")
+            code = BAD_INPUT
         except typer.Abort:
-            sys.exit(130)
+            code = 130
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -146,30 +153,18 @@ def check_writable(option: str, path: Path, suffixes: Sequence[str], *others: Pa
     """Refuse, before any work, a path of another kind or that cannot be written, and the `others` that are used."""
     if path.suffix.lower() not in suffixes:
         raise InputError(f"{option} writes {', '.join(suffixes)} files; got {path}")
-    if not path.parent.is_dir():
-        raise InputError(f"{option}: there is no directory {path.parent}")
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise InputError(f"{option}: {path} cannot be written; give the name of a file")
+        raise InputError(f"{option}: {path} cannot be written; give the name of a file in a directory that is there")
     for other in others:
         if os.path.realpath(path) == os.path.realpath(other):
             raise InputError(f"{option}: {path} would replace {other}, which is used here too; give another name")
 
 
-@contextmanager
-def writing(option: str, path: Path) -> Iterator[None]:
+def writing(option: str, path: Path) -> AbstractContextManager[None]:
     """A file that cannot be written is bad input."""
-    try:
-        yield
-    except (OSError, ImportError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{option}: {path} cannot be written: {why}") from None
+    return refusing(f"{option}: {path} cannot be written: ", OSError, ImportError, ValueError)
 
 
 def say(message: Warning | str, *_: Any, **__: Any) -> None:
     """One sentence on standard error; also the form of warnings of the library, without file and line."""
     typer.echo(f"setloss: {' '.join(str(message).split())}", err=True)
-
-
-def _complain(sentence: str) -> NoReturn:
-    say(sentence)
-    sys.exit(BAD_INPUT)

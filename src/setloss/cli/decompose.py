@@ -20,6 +20,7 @@ from setloss.cli.commands import (
     check_writable,
     panel_option,
     print_document,
+    refusing,
     with_option_groups,
     writing,
 )
@@ -37,7 +38,6 @@ MAX_CELLS = 2**20
 """Most values of l in a JSON document."""
 
 COUNTS = {1: ("mistakes",), 2: ("FN", "FP")}
-
 
 MAX_ELEMENTS = 10**7
 """Largest number of elements; what works without a table works up to here in seconds."""
@@ -74,10 +74,8 @@ class SetFunctionOptions(LossOptions):
         pos, neg = self.pos or self.size or 0, self.neg or 0
         counts = f"{pos} elements" if loss.by_size else f"{pos} positives and {neg} negatives"
         title = f"{self.loss or 'cost curve'}, {counts}"
-        try:
+        with refusing(f"{title}: ", ValueError):
             return loss.on_counts(pos, neg), title
-        except ValueError as error:
-            raise InputError(f"{title}: {error}") from None
 
     def _require(self, what: str, *needed: str) -> None:
         """Refuse numbers of elements that are missing or have no use."""
@@ -114,10 +112,8 @@ def decompose(
         raise InputError(
             f"--json prints at most {MAX_CELLS} values, not {loss.counts.cells}; leave it out, or take less"
         )
-    try:
+    with refusing("", setloss.DecompositionError, TableTooLargeError):
         parts = setloss.decompose(loss)
-    except (setloss.DecompositionError, TableTooLargeError) as error:
-        raise InputError(str(error)) from None
     if plot is not None:
         with writing("--plot", plot):
             parts.plot().savefig(plot, dpi=200)
@@ -153,10 +149,8 @@ def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
     Every no comes with a witness: a set A and elements i, j for which the law fails most.
     """
     loss, title = function.describe()
-    try:
+    with refusing("", TableTooLargeError):
         found = verdicts(loss)
-    except TableTooLargeError as error:
-        raise InputError(str(error)) from None
     if as_json:
         print_document({"verdicts": {law: asdict(verdict) for law, verdict in found.items()}})
     else:

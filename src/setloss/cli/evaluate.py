@@ -1,6 +1,7 @@
 """``setloss evaluate``: what a model loses on a data file, and its classifier without the decision."""
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,17 +58,18 @@ def evaluate(
         waiting.doing(f"reading {data.data}")
         examples = data.read_for(trained, labels=True)
         labelled = has_labels(examples)
-        if plot is not None and not trained.decides:
-            raise InputError(f"--plot is for models that decide for the set; {model} goes by the signs of its scores")
-        if plot is not None and not labelled:
-            raise InputError(f"--plot shows observed scores, and {data.data} has no labels")
+        if plot is not None and not (trained.decides and labelled):
+            lacking = f"{data.data} has no labels" if trained.decides else f"{model} goes by the signs of its scores"
+            raise InputError(f"--plot shows observed scores of a model that decides for the set, and {lacking}")
         waiting.doing("predicting")
         with in_use(model, data.data):
-            X, beside, estimator = trained.prepared(examples.X), trained.beside(examples), trained.estimator
+            (X, beside), estimator = trained.prepared(examples), trained.estimator
             promise = getattr(estimator, "promise_", None)
             name = estimator.loss if isinstance(estimator.loss, str) else repr(estimator.loss)
-            facts: dict[str, Any] = {"loss": name, "sets": 0, "rows": {}, "promise": None}
-            facts["expected_score"] = _expected(estimator, X, beside) if trained.decides else None
+            facts: dict[str, Any] = {"loss": name, "sets": 0, "rows": {}, "promise": None, "expected_score": None}
+            if trained.decides:
+                with suppress(ValueError):  # it cannot tell
+                    facts["expected_score"] = estimator.expected_score(X, **beside)._asdict()
             if labelled:
                 facts["rows"], losses, judged = _judged(trained, X, examples, beside)
                 facts["sets"] = len(losses)
@@ -93,14 +95,6 @@ def evaluate(
         _print_words(facts, f"{model} on {data.data}", what)
     if plot is not None:
         say(f"figure written to {plot}")
-
-
-def _expected(estimator: Any, X: Any, beside: dict[str, Any]) -> dict[str, float] | None:
-    """The score that the model expects for its loss, with an interval; None where it cannot tell."""
-    try:
-        return dict(estimator.expected_score(X, **beside)._asdict())
-    except ValueError:
-        return None
 
 
 def _judged(

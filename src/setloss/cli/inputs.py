@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from setloss.cli.commands import InputError, LossOptions, names_in, panel_option, say
+from setloss.cli.commands import InputError, LossOptions, names_in, panel_option, refusing, say
 from setloss.io import DatasetError, LabelSets, Tracks, is_table_file, read, read_table
 from setloss.io.data import listed, require_names
 from setloss.io.models import ModelFileError, load
@@ -98,34 +98,27 @@ class TrainedModel:
             estimator.set_params(loss=loss.read())
         return trained
 
-    def prepared(self, X: Any) -> Any:
-        """Features as the estimator takes them."""
-        return X if self.encoder is None else self.model[:-1].transform(X)
-
-    def beside(self, rows: Any) -> dict[str, Any]:
-        """Arguments of methods beside X: none for label sets, the groups for tracks."""
+    def prepared(self, rows: Any) -> tuple[Any, dict[str, Any]]:
+        """Features as the estimator takes them, and what its methods take beside: of tracks, the groups."""
+        X = rows.X if self.encoder is None else self.model[:-1].transform(rows.X)
         if self.of_label_sets:
-            return {}
-        groups = getattr(rows, "groups", None)
-        if groups is None:
+            return X, {}
+        if rows.groups is None:
             raise InputError(
                 f"the model decides for whole bags, and no column {self.source.group!r} names them; give --group"
             )
-        return {"groups": groups}
+        return X, {"groups": rows.groups}
 
 
 @contextmanager
 def in_use(model: Path, data: Path) -> Iterator[None]:
     """Errors of a model at work, in words: bad values are the data's, parts that do not fit are the model's."""
-    try:
+    misfit = f"{model} does not fit together, or not with {data}; train the model anew: "
+    with (
+        refusing(misfit, AttributeError, LookupError, ArithmeticError),
+        refusing(f"{data}: ", ValueError, TypeError),
+    ):
         yield
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{data}: {error}") from None
-    except (AttributeError, LookupError, ArithmeticError) as error:
-        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise InputError(
-            f"{model} does not fit together, or not with {data} ({what}); train the model anew"
-        ) from None
 
 
 # ------------------------------------------------------------------ the data

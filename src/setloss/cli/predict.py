@@ -3,7 +3,7 @@
 import sys
 from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -12,9 +12,6 @@ from setloss.cli.commands import InputError, LossOptions, check_writable, say, w
 from setloss.cli.inputs import DataOptions, ModelArgument, TrainedModel, TrustedOption, in_use
 from setloss.cli.progress import Waiting
 from setloss.files import replacing
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @with_option_groups
@@ -56,7 +53,7 @@ def predict(
     say(f"predictions written to {out}")
 
 
-def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -> "DataFrame":
+def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -> Any:
     """A column each: id, bag, names of the labels, labels or probabilities, and whether a set is answered."""
     from pandas import DataFrame, Series, concat
 
@@ -65,7 +62,7 @@ def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -
         raise InputError("--names is for label sets; the model decides for tracks, whose frames have one label")
     if probabilities and not trained.decides:
         raise InputError("the model goes by the signs of its scores, which are no probabilities")
-    X, beside = trained.prepared(rows.X), trained.beside(rows)
+    X, beside = trained.prepared(rows)
     found = (estimator.predict_proba if probabilities else estimator.predict)(X, **beside)
     values = found[:, 1:] if probabilities and not sets else found.reshape(len(found), -1)
     columns = []

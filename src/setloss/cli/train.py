@@ -2,8 +2,6 @@
 
 import math
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,18 +15,13 @@ from setloss.cli.commands import (
     LossOptions,
     check_writable,
     print_document,
+    refusing,
     say,
     with_option_groups,
 )
 from setloss.cli.inputs import DataOptions, Source
 from setloss.cli.progress import Waiting
-from setloss.cli.training_options import (
-    LinearOptions,
-    PromiseOptions,
-    TrainingOptions,
-    check_options,
-    estimator_for,
-)
+from setloss.cli.training_options import LinearOptions, PromiseOptions, TrainingOptions, check_options, estimator_for
 from setloss.io.models import save
 
 NOT_CONVERGED = 4
@@ -61,13 +54,22 @@ def train(
 
     For example: setloss train stories.csv --labels topics --model stories.skops
     """
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.pipeline import make_pipeline
+
+    from setloss.io.encoding import LeftOutWarning
 
     objective = loss.read()
     check_options(training, linear, promised)
     check_writable("--model", model, (".skops",), data.data)
     promise = None
-    with Waiting(f"reading {data.data}") as waiting, _faults_in_words():
+    with (
+        Waiting(f"reading {data.data}") as waiting,
+        refusing("", ValueError, TypeError),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # C is chosen among many, some of them too large
+        warnings.simplefilter("ignore", LeftOutWarning)  # the report of the columns says it
         examples = data.read()
         _check_labels(examples, data.data)
         examples, kept = promised.split(examples)
@@ -103,38 +105,18 @@ def train(
 
 
 def _targets(examples: Any) -> dict[str, Any]:
-    """What `fit` takes beside X; labels of a table keep their names."""
-    if not hasattr(examples, "Y"):
-        return {"y": examples.y, "groups": examples.groups}
-    if not (hasattr(examples.X, "columns") and isinstance(examples.Y, np.ndarray)):
-        return {"y": examples.Y}
+    """What `fit` takes beside X; labels keep their names."""
     from pandas import DataFrame
 
-    return {"y": DataFrame(examples.Y, columns=examples.label_names)}
-
-
-@contextmanager
-def _faults_in_words() -> Iterator[None]:
-    """Errors and warnings of a fit as sentences."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    from setloss.io.encoding import LeftOutWarning
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # C is chosen among many, some of them too large
-            warnings.simplefilter("ignore", LeftOutWarning)  # the report of the columns says it
-            warnings.showwarning = say
-            yield
-    except (ValueError, TypeError) as error:
-        raise InputError(str(error)) from None
+    if not hasattr(examples, "Y"):
+        return {"y": examples.y, "groups": examples.groups}
+    dense = isinstance(examples.Y, np.ndarray)
+    return {"y": DataFrame(examples.Y, columns=examples.label_names) if dense else examples.Y}
 
 
 def _check_labels(examples: Any, file: Path) -> None:
-    """Refuse labels that nothing can be learned from: all the same, missing, or free text."""
+    """Refuse labels that nothing can be learned from: missing, or free text."""
     labels = examples.Y if hasattr(examples, "Y") else examples.y
-    if isinstance(labels, np.ndarray) and len(known := np.unique(labels[~np.isnan(labels)])) == 1:
-        raise InputError(f"{file}: every label is {known[0]:g}; training needs some that are 0 and some that are 1")
     if getattr(examples, "cell", None) is not None:
         own = np.ravel((labels @ (np.ravel(labels.sum(axis=0)) == 1)) > 0)
         if len(own) >= FEW_ROWS and own.mean() > 0.5:

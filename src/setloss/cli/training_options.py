@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.cli.commands import InputError, panel_option
+from setloss.cli.commands import InputError, panel_option, refusing
 from setloss.defaults import LINEAR_MODELS
 
 Surrogate = Literal["slack", "margin", "bd", "bd-monotone", "lovasz", "hinge"]
@@ -15,9 +15,6 @@ Surrogate = Literal["slack", "margin", "bd", "bd-monotone", "lovasz", "hinge"]
 
 KEPT = 0.25
 """Share of the sets that are kept to learn a promise."""
-
-CONFIDENCE = 0.9
-"""Probability that a promise is true, unless another is given."""
 
 _model, _linear, _promise = (partial(panel_option, name) for name in ("The model", "Linear models", "A promise"))
 
@@ -70,13 +67,8 @@ class LinearOptions:
 
     def path(self) -> list[float]:
         """The values of C."""
-        try:
-            values = [float(text) for text in self.C.split(",")]
-        except ValueError:
-            values = [-1.0]
-        if min(values) <= 0:
-            raise InputError(f"--C is a positive number, or several with commas between, as 0.1,1,10; got {self.C!r}")
-        return values
+        with refusing("--C is a positive number, or several with commas between, as 0.1,1,10: ", ValueError):
+            return [float(text) for text in self.C.split(",")]
 
 
 @dataclass(frozen=True)
@@ -91,27 +83,22 @@ class PromiseOptions:
             max=1,
         ),
     ] = None
-    confidence: Annotated[
-        float | None,
-        _promise("Probability that the promise is true.", show_default=f"{CONFIDENCE:g}", min=0, max=1),
-    ] = None
+    confidence: Annotated[float, _promise("Probability that the promise is true.", min=0, max=1)] = 0.9
 
     def split(self, examples: Any) -> tuple[Any, Any]:
         """The examples to train on, and those kept for the promise (None if there is none to make)."""
+        from sklearn.model_selection import GroupShuffleSplit
+
         if self.promise is None:
             return examples, None
-        names = np.arange(examples.X.shape[0]) if hasattr(examples, "Y") else examples.groups
-        sets, places = np.unique(names, return_inverse=True)
-        kept = (np.random.default_rng(0).permutation(len(sets)) < round(KEPT * len(sets)))[places]
-        return _rows(examples, np.flatnonzero(~kept)), _rows(examples, np.flatnonzero(kept))
+        sets = np.arange(examples.X.shape[0]) if hasattr(examples, "Y") else examples.groups
+        others, kept = next(GroupShuffleSplit(1, test_size=KEPT, random_state=0).split(sets, groups=sets))
+        return _rows(examples, others), _rows(examples, kept)
 
     def make(self, estimator: Any, X: Any, targets: dict[str, Any]) -> Any:
         """Let a fitted estimator promise, by the features and labels of what was kept."""
-        confidence = CONFIDENCE if self.confidence is None else self.confidence
-        try:
-            return estimator.promise(X, at_most=1 - (self.promise or 0), confidence=confidence, **targets)
-        except ValueError as error:
-            raise InputError(f"--promise: {error}") from None
+        with refusing("--promise: ", ValueError):
+            return estimator.promise(X, at_most=1 - (self.promise or 0), confidence=self.confidence, **targets)
 
 
 def _rows(examples: Any, rows: NDArray[np.intp]) -> Any:
@@ -129,13 +116,11 @@ def check_options(training: TrainingOptions, linear: LinearOptions, promised: Pr
     if training.surrogate is None and linear != LinearOptions():
         raise InputError(f"--C, --scale, --tol, --max-iter, --max-time are for --method {surrogates}")
     linear.path()
-    if promised.promise is None and promised.confidence is not None:
+    if promised.promise is None and promised != PromiseOptions():
         raise InputError("--confidence is that of --promise; give both, or leave it out")
-    if promised.promise is None:
-        return
-    if training.rule == "sign":
+    if promised.promise is not None and training.rule == "sign":
         raise InputError("--promise is for models that decide for the set; leave out --rule sign")
-    if training.average != "samples":
+    if promised.promise is not None and training.average != "samples":
         raise InputError("--promise is about the mean loss of decided sets; leave out --average")
 
 
@@ -162,6 +147,5 @@ def estimator_for(training: TrainingOptions, linear: LinearOptions, objective: A
     elif training.method == "logistic":
         scorer = LogisticRegression(max_iter=1000)
         scorer = LabelwiseClassifier(scorer) if of_label_sets else scorer
-    options: dict[str, Any] = {"average": training.average} if of_label_sets else {}
-    options |= {"cv": training.cv, "n_jobs": training.jobs, "verbose": 1}
-    return SetDecisionCV(scorer, objective, rule=training.rule, **options)
+    how: dict[str, Any] = {"average": training.average, "cv": training.cv, "n_jobs": training.jobs, "verbose": 1}
+    return SetDecisionCV(scorer, objective, rule=training.rule, **how)

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from setloss.io.arff import read_arff
 from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file
+from setloss.io.models import ModelFileError
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import read_columns, read_table
 from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.io.encoding import TableEncoder
-    from setloss.io.models import ModelFileError
 
 __all__ = ["DatasetError", "LabelSets", "ModelFileError", "TableEncoder", "Tracks", "read", "read_table"]
-
-_LATER = {"ModelFileError": ".models", "TableEncoder": ".encoding"}
-"""Names that bring scikit-learn with them: imported when they are first asked for."""
 
 _SVMLIGHT = "sklearn.datasets.load_svmlight_file(..., multilabel=True) and MultiLabelBinarizer"
 ARRAYS = {".npz": "numpy.load", **dict.fromkeys((".svm", ".svmlight", ".libsvm", ".txt"), _SVMLIGHT)}
@@ -30,8 +27,8 @@ ARRAYS = {".npz": "numpy.load", **dict.fromkeys((".svm", ".svmlight", ".libsvm",
 
 
 def __getattr__(name: str) -> Any:
-    """A name is imported when it is first asked for."""
-    return imported_name(__name__, _LATER, name)
+    """`TableEncoder` brings scikit-learn with it: it is imported when it is first asked for."""
+    return imported_name(__name__, {"TableEncoder": ".encoding"}, name)
 
 
 def read(
@@ -80,15 +77,13 @@ def read(
     [[1, 1], [1, 0], [0, 0]]
     """
     file = Path(path)
-    is_table = is_table_file(file)
-    existing_file(file)
     columns: dict[str, Any] = {"group": group, "label": label, "ignore": ignore, "separator": separator}
-    if is_table:
+    if is_table_file(file):
         return read_columns(file, labels, **columns)
     for name, value in columns.items():
         if value is not None:
             raise DatasetError(f"{name}= is for tables and has no meaning for {file}; leave it out")
-    return read_arff(file, labels)
+    return read_arff(existing_file(file), labels)
 
 
 def is_table_file(file: Path) -> bool:

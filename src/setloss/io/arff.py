@@ -44,7 +44,7 @@ class Attribute(NamedTuple):
 
 def read_arff(file: Path, labels: Any) -> LabelSets:
     """Label sets from an ARFF file; X is dense or CSR as the file is, and `io.read` says the rest."""
-    attributes, codes = _read(file)
+    attributes, codes, is_sparse = _read(file)
     chosen = _label_columns(file, [attribute.name for attribute in attributes], labels)
     rest = np.setdiff1d(np.arange(len(attributes)), chosen)
     X, features = _features([attributes[j] for j in rest], codes[:, rest])
@@ -52,13 +52,17 @@ def read_arff(file: Path, labels: Any) -> LabelSets:
     if len(rows):
         place, value = place_of(file, rows[0], features[columns[0]]), X[rows[0], columns[0]]
         raise DatasetError(f"{place} is {value:g}, beyond {LARGEST:g}; correct it, or leave it empty")
-    Y = _label_values(file, [attributes[j] for j in chosen], _dense(codes[:, chosen]))
+    Y = _label_values(file, [attributes[j] for j in chosen], codes[:, chosen].toarray())
     names = [attributes[j].name for j in chosen]
-    return LabelSets(X, as_zero_one(file, Y, names, missing=True), tuple(features), tuple(names))
+    labels = as_zero_one(file, Y, names, missing=True)
+    return LabelSets(X if is_sparse else X.toarray(), labels, tuple(features), tuple(names))
 
 
-def _read(file: Path) -> tuple[list[Attribute], Any]:
-    """The attributes, and a matrix with a column for each: numbers, and places of values among the declared ones."""
+def _read(file: Path) -> tuple[list[Attribute], Any, bool]:
+    """The attributes, a CSR matrix with a column for each, and whether the file is sparse.
+
+    It holds numbers, and places of values among the declared ones.
+    """
     from scipy.sparse import csr_array
 
     try:
@@ -81,11 +85,11 @@ def _read(file: Path) -> tuple[list[Attribute], Any]:
         if not rows:
             raise ValueError("it has no rows after @data")
         if isinstance(rows[0], list):
-            return attributes, np.array(rows, dtype=np.float64)
+            return attributes, csr_array(np.array(rows, dtype=np.float64)), False
         data = np.array([value for row in rows for value in row.values()], dtype=np.float64)
         places, ends = [j for row in rows for j in row], np.cumsum([0, *map(len, rows)], dtype=np.int32)
         codes = csr_array((data, np.array(places, dtype=np.int32), ends), shape=(len(rows), len(attributes)))
-        return attributes, codes  # int32 as liblinear wants them
+        return attributes, codes, True  # int32 as liblinear wants them
     except (arff.ArffException, csv.Error, ValueError, LookupError, TypeError, OverflowError) as error:
         raise DatasetError(f"{file} cannot be read as ARFF: {reason(error)}; correct it there") from None
 
@@ -99,11 +103,9 @@ def _features(attributes: Sequence[Attribute], codes: Any) -> tuple[Any, list[st
     for j, (name, values) in enumerate(attributes):
         if j not in numbers:
             marked = ("1",) if values == ("1", "0") else values or ()
-            code = _dense(codes[:, [j]])
+            code = codes[:, [j]].toarray()
             blocks.append(np.where(np.isnan(code), np.nan, code == np.arange(len(marked))))
             names += [name] if values == ("1", "0") else [f"{name}={value}" for value in marked]
-    if isinstance(codes, np.ndarray):
-        return np.hstack(blocks), names
     X = csr_array(hstack(blocks, format="csr"))
     X.eliminate_zeros()
     X.sort_indices()
@@ -122,10 +124,6 @@ def _label_values(file: Path, labels: Sequence[Attribute], codes: NDArray[Any]) 
         if label.values is not None:
             column[known] = np.array(label.values, dtype=np.float64)[column[known].astype(np.intp)]
     return codes
-
-
-def _dense(columns: Any) -> NDArray[Any]:
-    return columns if isinstance(columns, np.ndarray) else columns.toarray()
 
 
 # ------------------------------------------------------------------ which attributes are labels

@@ -97,7 +97,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     id_
         The first column of ids, which names the rows, or None.
     transformer_
-        The fitted `ColumnTransformer` of numbers, dates and categories, or None.
+        The fitted `ColumnTransformer` of numbers, dates and categories.
     vectorizers_
         The fitted `TfidfVectorizer` of every column of text.
 
@@ -138,32 +138,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
             raise DatasetError(f"no column of the table can be a feature: {told}")
-        self.transformer_ = None
-        if values.shape[1]:
-            filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-            numbers = [name for name in values if name not in self.categories_]
-            steps = [
-                ("numbers", filled, numbers),
-                ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
-            ]
-            self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
+        filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+        numbers = [name for name in values if name not in self.categories_]
+        steps = [
+            ("numbers", filled, numbers),
+            ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
+        ]
+        self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
         return self
 
     def transform(self, X: DataFrame) -> Any:
         """The features (n, d) of rows that have the columns of the table, in any order; CSR where some are text."""
         check_is_fitted(self)
         X = _as_table(X)
-        values = self._values(X)
-        blocks = [] if self.transformer_ is None else [self.transformer_.transform(values)]
+        values = self.transformer_.transform(self._values(X))
         if not self.vectorizers_:
-            return blocks[0]
+            return values
         words = [vectorizer.transform(_texts(X[name])) for name, vectorizer in self.vectorizers_.items()]
-        return hstack([csr_array(block) for block in (*blocks, *words)], format="csr")
+        return hstack([csr_array(block) for block in (values, *words)], format="csr")
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the features: ``price``, ``city_Paris``, ``sold: weekday``, ``story: oil prices``."""
         check_is_fitted(self)
-        names = [] if self.transformer_ is None else list(self.transformer_.get_feature_names_out())
+        names = list(self.transformer_.get_feature_names_out())
         for name, vectorizer in self.vectorizers_.items():
             names += [f"{name}: {words}" for words in vectorizer.get_feature_names_out()]
         return np.array(names, dtype=object)
@@ -213,7 +210,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": week, "hour": hour}
                 for part, found in parts.items():
                     values[f"{name}: {part}"] = found.to_numpy(dtype=np.float64, na_value=np.nan)
-        return pandas.DataFrame(values)
+        return pandas.DataFrame(values, index=X.index)
 
 
 def _as_table(X: Any) -> Any:
