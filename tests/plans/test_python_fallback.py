@@ -14,7 +14,8 @@ from setloss.estimators import SetClassifier
 from setloss.operators import B_D, Cut, MarginRescaling, SlackRescaling, Surrogate
 from setloss.plans.batch import batch_surrogate
 from setloss.plans.build import PythonPlans, SlowSurrogateWarning
-from setloss.solvers import CuttingPlane, Status, method_named
+from setloss.solvers import CuttingPlane, Status
+from setloss.solvers.choice import method_named
 from setloss.testing import check_convex, check_cut, check_upper_bound
 
 

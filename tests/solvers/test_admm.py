@@ -55,7 +55,7 @@ def test_proximal_points_are_those_of_the_program_over_all_cuts(which, layout, s
     generator = np.random.default_rng(seed)
     margins = generator.normal(size=len(case.truth))
     centre = generator.choice([0.0, 0.3], size=len(case.truth))
-    points, before = first_dual_point(case.problem, None, None), centre.copy()
+    points, before = first_dual_point(case.problem, None), centre.copy()
     for i, (cost, truth, here) in enumerate(case.bags()):
         own = case.problem, slice(i, i + 1)
         points.move_to_points(*own, generator.normal(size=len(truth)), centre, mu, 0.0, ADMM())

@@ -8,7 +8,7 @@ from sklearn.svm import LinearSVC
 
 from helpers.problems import label_sets, tracks
 from setloss import Hamming
-from setloss.solvers import FrankWolfe, Limits, Status, solve
+from setloss.solvers import FrankWolfe, Limits, Status, dual_points, solve
 
 WIDE = {"n": 40, "p": 7, "d": 30}
 OPERATORS = ("hinge", "lovasz", "bd", "slack", "margin")
@@ -80,9 +80,11 @@ def test_the_closed_form_takes_unequal_costs_of_mistakes(layout, options, costs)
 
 @pytest.mark.parametrize("capacity", [2, 3, 5])
 @pytest.mark.parametrize("operator", ["lovasz", "bd", "slack"])
-def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacity):
+def test_few_cuts_per_example_are_merged_and_stay_a_dual_point(operator, capacity, monkeypatch):
+    for name in ("MOST_CUTS", "FEWEST_CUTS"):
+        monkeypatch.setattr(dual_points, name, capacity)
     case = case_of(operator, C=5.0)
-    found = solve(case.problem, FrankWolfe(capacity=capacity), Limits(1e-2, 5000))
+    found = solve(case.problem, "frank_wolfe", Limits(1e-2, 5000))
     assert found.status is Status.CONVERGED
     assert found.state.cuts.point.counts.max() <= capacity
     assert found.dual <= dual_by_definition(case, found.state.cuts) * (1 + 1e-9)

@@ -16,11 +16,10 @@ from setloss.solvers import (
     Record,
     Status,
     choice,
-    method_named,
-    regularization_path,
     solve,
 )
 from setloss.solvers.admm import ADMMState
+from setloss.solvers.choice import method_named
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import relative_gap
 
@@ -236,17 +235,3 @@ def test_auto_goes_on_with_the_method_that_was_at_work(stored, monkeypatch):
     )
     assert isinstance(after.state, ADMMState)
     assert after.primal < before.primal
-
-
-# ---------------------------------------------------------------- paths
-
-
-@every_solver
-@pytest.mark.parametrize("Cs", [(0.1, 1.0, 10.0), (10.0, 0.1)])
-def test_a_path_equals_separate_solves(solver, Cs):
-    problem = label_sets("dice", "bd", d=20).problem
-    limits = Limits(1e-4, 5000)
-    for C, solution in regularization_path(problem, Cs, solver, limits):
-        alone = solve(replace(problem, costs=C * problem.costs), solver, limits)
-        assert solution.status is Status.CONVERGED
-        assert solution.primal == pytest.approx(alone.primal, rel=2e-4)

@@ -92,7 +92,7 @@ def test_positives_without_a_slope_stay_active_where_the_positive_part_is_taken_
     for lo, hi in pairwise(case.offsets):
         mistakes[lo + np.flatnonzero(case.truth[lo:hi])[:2]] = True
     margins = np.where(mistakes, 0.1, 5.0)
-    cuts = ActiveCuts.none(problem, None)
+    cuts = ActiveCuts.none(problem)
     everything = slice(0, problem.n_bags)
     cuts.rest(problem, everything, margins, problem.cuts(margins))
     margins[mistakes] = -5.0

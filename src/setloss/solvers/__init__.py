@@ -5,7 +5,7 @@
 """
 
 from setloss.solvers.admm import ADMM
-from setloss.solvers.choice import method_named, regularization_path, solve
+from setloss.solvers.choice import solve
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.kernel_arrays import Design
@@ -25,7 +25,5 @@ __all__ = [
     "Solution",
     "State",
     "Status",
-    "method_named",
-    "regularization_path",
     "solve",
 ]

@@ -73,7 +73,9 @@ class NormalMatrix:
                 f'solver="admm" takes up to {MOST_ROWS} rows or features, whichever are fewer; X has {rows} rows and '
                 f'{features - 1} features: take solver="frank_wolfe" or "auto"'
             )
-        roots = np.sqrt(np.bincount(problem.rows, problem.row_costs(), minlength=rows))
+        sizes = problem.surrogate.bags.sizes
+        costs = problem.costs if problem.n_tasks > 1 else np.repeat(problem.costs, sizes)
+        roots = np.sqrt(np.bincount(problem.rows, costs, minlength=rows))
         check_time()
         by_features = features <= rows
         matrix = _by_features(problem, roots) if by_features else _by_rows(problem, roots)
@@ -175,7 +177,7 @@ class ADMM:
 
     def start(self, problem: Problem, warm: Solution | None) -> ADMMState:
         normal = NormalMatrix.of(problem)
-        cuts = first_dual_point(problem, None, warm, ADMMState, FrankWolfeState)
+        cuts = first_dual_point(problem, warm, ADMMState, FrankWolfeState)
         parameters = starting_point(warm, problem.shape)
         return ADMMState(
             parameters.copy(),

@@ -5,10 +5,6 @@ the matrices of ADMM are too large, it takes block-coordinate ascent (Frank-Wolf
 iterations is left to ADMM where that fits. `make bench ONLY=convergence,text` shows what it takes.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Any
-
 from setloss.solvers.admm import ADMM, MOST_ROWS
 from setloss.solvers.cutting_plane import CuttingPlane, NSlack
 from setloss.solvers.dual_points import is_hinge
@@ -30,22 +26,9 @@ PLANES, EPOCHS = 150, 80
 """Iterations of cutting planes and of Frank-Wolfe (unless a hinge nearly arrives) after which "auto" takes ADMM."""
 
 
-def method_named(name: str, problem: Problem, random_state: int = 0) -> Method[Problem, Any]:
-    """The method of that name.
-
-    Methods whose kernels visit single bags need a compiled surrogate; for others, such as one that a user wrote,
-    cutting planes stand in for them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from setloss import Dice
-    >>> from setloss.plans.batch import batch_surrogate
-    >>> from setloss.solvers import Design
-    >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
-    >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
-    >>> method_named("auto", problem)  # few parameters
-    CuttingPlane(overshoot=0.1, line_steps=5)
+def method_named(name: str, problem: Problem, random_state: int = 0) -> Method:
+    """The method of that name. For a surrogate that is not compiled, cutting planes stand in for all but Algorithm 1:
+    the kernels of the others visit single bags.
     """
     if name not in SOLVER_NAMES:
         raise ValueError(f"there is no solver {name!r}; the names are {', '.join(SOLVER_NAMES)}")
@@ -71,14 +54,15 @@ def _fits_admm(problem: Problem) -> bool:
 
 def solve(
     problem: Problem,
-    solver: str | Method[Problem, Any] = "auto",
+    solver: str | Method = "auto",
     limits: Limits | None = None,
     warm: Solution | None = None,
     random_state: int = 0,
 ) -> Solution:
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
-    "auto" begins with one method and may go on with ADMM.
+    "auto" begins with one method and may go on with ADMM. `warm` is an earlier solution to start from, as in
+    ``for C in Cs: found = solve(replace(problem, costs=C * weights), warm=found)``.
 
     Examples
     --------
@@ -104,27 +88,3 @@ def solve(
     if isinstance(method, CuttingPlane):
         return run(problem, method, limits, warm, ADMM(), PLANES)
     return run(problem, method, limits, warm, ADMM(), EPOCHS, patient=is_hinge(problem))  # whose visits cost least
-
-
-def regularization_path(
-    problem: Problem, Cs: Sequence[float], solver: str | Method[Problem, Any] = "auto", limits: Limits | None = None
-) -> Iterator[tuple[float, Solution]]:
-    """Solutions for several C, in the order given, each started from the one before.
-
-    The costs of `problem` are taken as those of C = 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from setloss import Dice
-    >>> from setloss.plans.batch import batch_surrogate
-    >>> from setloss.solvers import Design
-    >>> surrogate = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3])
-    >>> problem = Problem(Design.of([[1.0], [-1.0], [2.0]]), surrogate, [1, -1, 1], [0, 1, 2], np.ones(2))
-    >>> [(C, solution.status.name) for C, solution in regularization_path(problem, [0.1, 1.0])]
-    [(0.1, 'CONVERGED'), (1.0, 'CONVERGED')]
-    """
-    warm: Solution | None = None
-    for C in Cs:
-        warm = solve(replace(problem, costs=C * problem.costs), solver, limits, warm)
-        yield C, warm

@@ -168,16 +168,7 @@ def climb(i, places, surrogates, state, mu, most, shrink, space):
     p, lo, kind, capacity = len(places), surrogates.starts[i], surrogates.which[i], state.weights.shape[1]
     plan, tables = surrogates.records[kind], (surrogates.sizes[kind], surrogates.values)
     slopes = state.atoms[lo * capacity : (lo + p) * capacity].reshape(capacity, p)
-    corral = Corral(
-        slopes,
-        state.atom_offsets[i],
-        state.weights[i],
-        space.products,
-        space.factor,
-        space.heights,
-        space.change,
-        space.ones,
-    )
+    corral = Corral(slopes, state.atom_offsets[i], state.weights[i], *space.corral)
     margins, centre, point = space.margins, space.centre, space.point
     shifted, slope, chosen, groups = space.shifted[:p], space.slope[:p], space.chosen[:p], space.groups[:p]
     for j in range(p):

@@ -44,14 +44,11 @@ class ActiveCuts:
     active: Active
 
     @classmethod
-    def none(cls, problem: Problem, capacity: int | None) -> ActiveCuts:
-        """The zero cut for every bag, with memory for `capacity` cuts, by default p + 2 where memory allows."""
+    def none(cls, problem: Problem) -> ActiveCuts:
+        """The zero cut for every bag, with memory for p + 2 cuts where there is as much."""
         n, size, hinge = problem.n_bags, len(problem.signs), is_hinge(problem)
-        if hinge:
-            capacity = 1
-        elif capacity is None:
-            most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
-            capacity = min(most, int(problem.surrogate.bags.sizes.max()) + 2)
+        most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
+        capacity = 1 if hinge else min(most, int(problem.surrogate.bags.sizes.max()) + 2)
         _check_memory(8 * size * (capacity + 4), size)
         weights, counts = np.zeros((n, capacity)), np.zeros(n, dtype=np.int64)
         if not hinge:
@@ -146,9 +143,8 @@ def visit_space(problem: Problem, capacity: int) -> VisitSpace:
     chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
     corral = *np.empty((2, capacity, capacity)), *np.empty((3, capacity))
     margins, centre, point, shifted, slope = np.empty((5, widest))
-    return VisitSpace(
-        margins, centre, point, shifted, slope, groups, chosen, labels, np.empty(problem.n_tasks), *corral
-    )
+    elements = margins, centre, point, shifted, slope, groups, chosen, labels
+    return VisitSpace(*elements, np.empty(problem.n_tasks), corral)
 
 
 def _check_memory(needed: int, elements: int) -> None:
@@ -164,11 +160,9 @@ def _check_memory(needed: int, elements: int) -> None:
         )
 
 
-def first_dual_point(
-    problem: Problem, capacity: int | None, warm: Solution | None, *kinds: type[State]
-) -> ActiveCuts:
+def first_dual_point(problem: Problem, warm: Solution | None, *kinds: type[State]) -> ActiveCuts:
     """The dual point of an earlier solution with a state of these kinds and the same surrogates, else zero."""
-    cuts = ActiveCuts.none(problem, capacity)
+    cuts = ActiveCuts.none(problem)
     if warm is not None and isinstance(warm.state, kinds):
         known: ActiveCuts = warm.state.cuts  # type: ignore[attr-defined]
         if cuts.point.weights.shape == known.point.weights.shape and problem.surrogate.same_as(warm.surrogate):

@@ -49,8 +49,7 @@ class FrankWolfeState(State):
 class FrankWolfe:
     """Configuration of the solver; the defaults suit both frames and labels.
 
-    A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was; a bag
-    keeps up to `capacity` active cuts.
+    A visit takes up to `inner_steps` steps, or until the gap of the bag is down to `shrink` times what it was.
 
     Examples
     --------
@@ -58,12 +57,11 @@ class FrankWolfe:
     """
 
     inner_steps: int = 12
-    capacity: int | None = None
     shrink: float = 0.2
     random_state: int = 0
 
     def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
-        cuts = first_dual_point(problem, self.capacity, warm, FrankWolfeState)
+        cuts = first_dual_point(problem, warm, FrankWolfeState)
         parameters = problem.parameters(cuts.slopes)
         gaps = np.full(problem.n_bags, np.inf)
         state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps)

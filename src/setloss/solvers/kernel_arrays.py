@@ -151,7 +151,7 @@ class Surrogates(NamedTuple):
 
 
 class Corral(NamedTuple):
-    """The cuts of one bag, and what is computed from them. The kernels change all arrays in place."""
+    """The cuts of one bag, and workspace for what is computed from them. The kernels change all arrays in place."""
 
     slopes: Any  # a row per cut, a column per active element
     offsets: Any  # one per cut
@@ -160,7 +160,7 @@ class Corral(NamedTuple):
     factor: Any  # of the products, see `_factorise`
     heights: Any  # of every cut at the margins ``m + mu (sigma - centre)``
     change: Any  # of the weights
-    ones: Any  # workspace of `_correct`
+    ones: Any  # for `_correct`
 
 
 class VisitSpace(NamedTuple):
@@ -175,8 +175,4 @@ class VisitSpace(NamedTuple):
     chosen: Any  # whether an element is in the worst set
     tasks: Any  # labels of the active elements
     scores: Any  # of all labels of a row, then their changes
-    products: Any  # of the `Corral`
-    factor: Any  # of the `Corral`
-    heights: Any  # of the `Corral`
-    change: Any  # of the `Corral`
-    ones: Any  # of the `Corral`
+    corral: Any  # what follows the weights in a `Corral`

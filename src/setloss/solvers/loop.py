@@ -7,31 +7,18 @@ iterations.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
-from setloss.plans.batch import BatchSurrogate
 from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
 from setloss.solvers.solution import Record, Solution, State, Status, relative_gap
 
 Callback = Callable[[Record], object]
 
 
-class Trainable(Protocol):
-    """What the loop needs to know of a problem; `Problem` says what each means."""
-
-    def exact(self) -> bool: ...
-
-    @property
-    def surrogate(self) -> BatchSurrogate | None: ...
-
-
 TINY = float(np.finfo(np.float64).tiny)
 """Keeps logarithms finite."""
-
-P = TypeVar("P", bound=Trainable, contravariant=True)
-S = TypeVar("S", bound=State)
 
 
 class OutOfReachError(RuntimeError):
@@ -40,8 +27,8 @@ class OutOfReachError(RuntimeError):
     solution: Solution | None = None
 
 
-class Method(Protocol[P, S]):
-    """A solver: how to begin, one iteration, and how to end.
+class Method(Protocol):
+    """A solver: how to begin, one iteration, and how to end. The loop asks a problem for `exact` and `surrogate`.
 
     Examples
     --------
@@ -51,15 +38,15 @@ class Method(Protocol[P, S]):
     (True, True)
     """
 
-    def start(self, problem: P, warm: Solution | None) -> S:
+    def start(self, problem: Any, warm: Solution | None) -> Any:
         """The state before the first iteration: near `warm` if it fits, by its state or by its parameters alone."""
         ...
 
-    def step(self, problem: P, state: S, tol: float) -> None:
+    def step(self, problem: Any, state: Any, tol: float) -> None:
         """One iteration, in place."""
         ...
 
-    def finish(self, problem: P, state: S) -> None:
+    def finish(self, problem: Any, state: Any) -> None:
         """Bring the best primal point and dual value up to date when the loop stops before convergence."""
         ...
 
@@ -92,11 +79,11 @@ class Limits:
 
 
 def run(
-    problem: P,
-    method: Method[P, Any],
+    problem: Any,
+    method: Method,
     limits: Limits,
     warm: Solution | None = None,
-    then: Method[P, Any] | None = None,
+    then: Method | None = None,
     after: int = 0,
     patient: bool = False,
 ) -> Solution:
@@ -112,12 +99,12 @@ def run(
 
 
 @dataclass(eq=False)
-class _Run(Generic[P]):
+class _Run:
     """One run; `began` is its start on the clock."""
 
-    problem: P
-    method: Method[P, Any]
-    then: Method[P, Any] | None
+    problem: Any
+    method: Method
+    then: Method | None
     after: int
     patient: bool
     limits: Limits
@@ -185,7 +172,7 @@ class _Run(Generic[P]):
         rate = np.log(before / gap) / (len(records) - len(records) // 2)
         return bool(np.log(gap / max(self.limits.tol, TINY)) <= rate * 2 * self.after)
 
-    def _hand_over(self, method: Method[P, Any]) -> State:
+    def _hand_over(self, method: Method) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
         before = self.state
         state: State = method.start(self.problem, self._solution(Status.STALLED))

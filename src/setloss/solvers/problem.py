@@ -107,10 +107,6 @@ class Problem:
         """The shape of the parameters: tasks times features and the constant one."""
         return self.n_tasks, self.design.features + 1
 
-    def row_costs(self) -> Array:
-        """The cost of every entry of `rows`: that of its label set, or of the bag of its frame."""
-        return self.costs if self.n_tasks > 1 else np.repeat(self.costs, self.surrogate.bags.sizes)
-
     def exact(self) -> bool:
         """Whether every cut so far touched its surrogate, so that a gap is a certificate."""
         return self.surrogate.exact
