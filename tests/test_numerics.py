@@ -20,6 +20,7 @@ from setloss.plans.batch import batch_surrogate
 from setloss.setfunctions.properties import verdicts
 from setloss.solvers import Limits, Status, solve
 from setloss.solvers.plane_qp import solve_plane_qp
+from setloss.solvers.visits import active_places
 
 DIGITS = 50
 SOLVERS = ("cutting_plane", "frank_wolfe", "n_slack")
@@ -73,12 +74,13 @@ def exact_dual(case, solution, rows):
     capacity = point.weights.shape[1]
     total, image = mpmath.mpf(0), [mpmath.mpf(0)] * len(rows[0])
     for i, (cost, _, here) in enumerate(case.bags()):
-        weights, offsets, width = exact(point.weights[i]), exact(point.atom_offsets[i]), active.widths[i]
+        weights, offsets = exact(point.weights[i]), exact(point.atom_offsets[i])
+        places = active_places.py_func(active, i, case.offsets)
         whole = mpmath.fsum(weights)
         total += mpmath.mpf(float(cost)) * mpmath.fdot(weights, offsets) / whole
         start = here.start * capacity
-        block = point.atoms[start : start + capacity * width].reshape(capacity, width)
-        for place, column in zip(active.places[here][:width], block.T, strict=True):
+        block = point.atoms[start : start + capacity * len(places)].reshape(capacity, len(places))
+        for place, column in zip(places, block.T, strict=True):
             factor = mpmath.mpf(float(cost)) * mpmath.fdot(weights, exact(column)) / whole
             image = [w + factor * x for w, x in zip(image, rows[here.start + place], strict=True)]
     return total - mpmath.fdot(image, image) / 2

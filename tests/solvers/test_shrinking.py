@@ -9,6 +9,7 @@ from helpers.problems import label_sets
 from setloss import SetFunction, from_set_function
 from setloss.solvers import FrankWolfe, Limits, Status, solve
 from setloss.solvers.dual_points import ActiveCuts
+from setloss.solvers.visits import active_places
 
 OPERATORS = ("hinge", "lovasz", "bd", "bd-monotone", "slack", "margin")
 every_operator = pytest.mark.parametrize("operator", OPERATORS)
@@ -23,8 +24,9 @@ def wide_case(operator, **options):
 def at_rest(problem, cuts):
     """Whether each element is at rest."""
     out = np.ones(len(problem.signs), dtype=bool)
-    for (lo, hi), width in zip(pairwise(problem.surrogate.bags.offsets), cuts.active.widths, strict=True):
-        out[lo:hi][cuts.active.places[lo : lo + width] if width < hi - lo else slice(None)] = False
+    starts = problem.surrogate.bags.offsets
+    for i in range(problem.n_bags):
+        out[starts[i] + active_places.py_func(cuts.active, i, starts)] = False
     return out
 
 
