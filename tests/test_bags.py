@@ -29,10 +29,10 @@ def test_many_elements_keep_their_order_too():
     ("groups", "words"),
     [
         ([["a"]], "1-D"),
-        ([1.0, np.nan], "element 1 is NaN"),
+        ([1.0, np.nan], "element 1 is missing"),
         ([1, "1"], "names of one kind"),
-        (np.array(["a", None], dtype=object), "some are missing"),
-        (np.array(["NaT"], dtype="datetime64[D]"), "some are missing"),
+        (np.array(["a", None], dtype=object), "is missing"),
+        (np.array(["NaT"], dtype="datetime64[D]"), "is missing"),
         (np.ma.masked_array([1, 2], [0, 1]), "masked"),
     ],
 )

@@ -18,7 +18,6 @@ from setloss.decomposition import (
     decompose,
     verify_decomposition,
 )
-from setloss.lazy import imported_name
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -104,5 +103,7 @@ _PACKAGES = ("dask", "decisions", "estimators", "io", "nn", "operators", "plots"
 def __getattr__(name: str) -> Any:
     """A name is imported when it is first asked for."""
     if name in _PACKAGES:
-        return import_module(f"{__name__}.{name}")
-    return imported_name(__name__, _LATER, name)
+        return import_module(f".{name}", __name__)
+    if name in _LATER:
+        return getattr(import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

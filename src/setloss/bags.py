@@ -108,11 +108,9 @@ def group_array(groups: Any) -> NDArray[Any]:
     names = np.asarray(groups)
     if names.ndim != 1:
         raise ValueError(f"groups must be a 1-D array, one bag id per element; got shape {names.shape}")
-    if names.dtype.kind == "f" and np.any(np.isnan(names)):
-        raise ValueError(f"groups must name a bag for every element; element {np.argmax(np.isnan(names))} is NaN")
-    dates = names.dtype.kind == "M" and np.any(np.isnat(names))
-    if dates or (names.dtype == object and any(is_missing(name) for name in names.tolist())):
-        raise ValueError("groups must name a bag for every element; some are missing")
+    missing = [is_missing(name) for name in names.tolist()] if names.dtype == object else np.not_equal(names, names)
+    if np.any(missing):
+        raise ValueError(f"groups must name a bag for every element; that of element {np.argmax(missing)} is missing")
     # NumPy makes strings of a list of numbers and strings, so that 1 and "1" become the same bag.
     mixed = names.dtype.kind in "US" and isinstance(groups, list | tuple)
     if names.dtype.kind == "c" or (mixed and not all(isinstance(name, str | bytes) for name in groups)):

@@ -29,7 +29,7 @@ LAYERS = (
     ("setfunctions",),
     ("bags",),
     ("compilation",),
-    ("arguments", "lazy", "defaults", "files", "typing"),
+    ("arguments", "defaults", "files", "typing"),
 )
 """From the top to the bottom: a package knows those in the lines below its own, and nothing else."""
 

@@ -213,7 +213,7 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
         (lambda: Dice()([[0, 1]], [[0, 1]], groups=[0, 0]), r"the labels are flat.* got shape \(1, 2\)"),
         (lambda: Dice()([0, 1], [0, 1], groups=[0]), "the bags hold 1 elements, the array has 2"),
         (lambda: Dice()([0, 1], [0, 1], groups=[[0, 0]]), r"one bag id per element; got shape \(1, 2\)"),
-        (lambda: Dice()([0, 1], [0, 1], groups=[0, np.nan]), "element 1 is NaN"),
+        (lambda: Dice()([0, 1], [0, 1], groups=[0, np.nan]), "element 1 is missing"),
         (lambda: Dice().set_function([[0, 1]]), r"y_true must have 1 axes; got shape \(1, 2\)"),
         (lambda: Dice(zero_division=0).set_function([0, 0]), r"zero_division=0\) costs 1 .* needs l\(empty\) = 0"),
         (lambda: Dice(zero_division=0.5).set_function([0, 0]), "costs 0.5 .* Train with zero_division=1"),

@@ -14,7 +14,7 @@ import setloss
 from setloss.losses import PAPER_CURVES, CostCurve
 from setloss.setfunctions.differences import RELATIVE_TOLERANCE, ROUNDING
 
-__all__ = ["mathematics", "page", "write_page"]
+__all__ = ["write_page"]
 
 PRESETS = {
     "a plateau in the middle (loss 1)": PAPER_CURVES["curve1"],
@@ -46,13 +46,7 @@ def write_page(path: str | PathLike[str]) -> Path:
 
 
 def page() -> str:
-    """The whole page: markup, style and scripts in one.
-
-    Examples
-    --------
-    >>> page().startswith("<!doctype html>")
-    True
-    """
+    """The whole page: markup, style and scripts in one."""
     script = mathematics() + _joined(FIGURES)
     parts = {"/*STYLE*/": _read("page.css"), "/*SCRIPT*/": script, "/*VERSION*/": setloss.__version__}
     text = _read("page.html")
@@ -62,19 +56,10 @@ def page() -> str:
 
 
 def mathematics() -> str:
-    """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates.
-
-    Examples
-    --------
-    >>> mathematics().startswith("const SETTINGS")
-    True
-    """
-    return f"const SETTINGS = {json.dumps(_settings())};\n" + _joined(MATHEMATICS)
-
-
-def _settings() -> dict[str, object]:
+    """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates."""
     presets = [{"title": title, "knots": curve.knots} for title, curve in PRESETS.items()]
-    return {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
+    settings = {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
+    return f"const SETTINGS = {json.dumps(settings)};\n" + _joined(MATHEMATICS)
 
 
 def _joined(names: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ one sentence; no code from any file is run.
 
 import os
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file
 from setloss.io.models import ModelFileError
 from setloss.io.tables import SUFFIXES as TABLES
 from setloss.io.tables import read_columns, read_table
-from setloss.lazy import imported_name
 
 if TYPE_CHECKING:
     from setloss.io.encoding import TableEncoder
@@ -28,7 +28,9 @@ ARRAYS = {".npz": "numpy.load", **dict.fromkeys((".svm", ".svmlight", ".libsvm",
 
 def __getattr__(name: str) -> Any:
     """`TableEncoder` brings scikit-learn with it: it is imported when it is first asked for."""
-    return imported_name(__name__, {"TableEncoder": ".encoding"}, name)
+    if name == "TableEncoder":
+        return import_module(".encoding", __name__).TableEncoder
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def read(

@@ -29,18 +29,9 @@ SoftShare = float | Literal["adaptive"]
 
 
 def mixed(surrogate: Tensor, sets: Sets, loss: Form, share: SoftShare) -> Tensor:
-    """(1 - s) B + s l of every set, l the loss at expected counts, s the share, or l itself as a constant.
+    """(1 - s) B + s l of every set of probabilities, l the loss at expected counts, s the share, or l as a constant.
 
     Sets without positives have the value B, with "adaptive" times a factor from 0 to 1/4 in the slope.
-
-    Parameters
-    ----------
-    surrogate
-        B, one number per set.
-    sets
-        Sets of probabilities.
-    loss, share
-        The numbers of a loss of the Tversky family, and s.
     """
     p, positive = sets.predicted, sets.labels
     assert positive is not None

@@ -57,7 +57,7 @@ def decisions(
             "multilabel logits and targets have one shape (N, C, ...); got "
             f"{tuple(logits.shape)} and {tuple(target.shape)}"
         )
-    valid = _both(_labelled(target, ignore_index), mask, target, channels=mode == "multilabel")
+    valid = _counted(target, ignore_index, mask, mode == "multilabel")
     partial, assertion = check_labels(target, valid, None, soft)
     truth = target if target.dtype == torch.bool else target > 0 if partial else target == 1
     return Decisions(scores, truth, target, valid, target.to(scores.dtype) if partial else None, assertion)
@@ -78,7 +78,7 @@ def _of_classes(
         )
     if target.is_floating_point() or target.dtype == torch.bool:
         raise TypeError(f"multiclass targets are class ids of an integer dtype, or one-hot; got {target.dtype}")
-    valid = _both(_labelled(target, ignore_index), mask, target, channels=False)
+    valid = _counted(target, ignore_index, mask)
     _, assertion = check_labels(target, valid, scores.shape[1], soft=False)
     classes = torch.arange(scores.shape[1], device=target.device)
     truth = target.unsqueeze(1) == classes.view(-1, *[1] * (target.ndim - 1))
@@ -90,7 +90,7 @@ def _of_one_hot(
 ) -> Decisions:
     """One-hot targets, or a distribution over the classes for every pixel."""
     labels = target.to(torch.uint8).argmax(1) if target.dtype == torch.bool else target.argmax(1)
-    valid = _both(_labelled(labels, ignore_index), mask, labels, channels=False)
+    valid = _counted(labels, ignore_index, mask)
     if valid is not None:
         target = torch.where(valid.unsqueeze(1), target, torch.zeros((), dtype=target.dtype, device=target.device))
     partial, assertion = check_labels(target, None, None, soft)
@@ -139,20 +139,16 @@ def _same_rank(scores: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     return scores, target
 
 
-def _labelled(target: Tensor, ignore_index: int | None) -> Tensor | None:
-    """Flags of targets other than the ignored value; None if the dtype cannot hold it."""
-    if ignore_index is None:
-        return None
-    low, high = label_range(target)
-    return target != ignore_index if low <= ignore_index <= high else None
-
-
-def _both(valid: Tensor | None, mask: object, target: Tensor, channels: bool) -> Tensor | None:
-    """Which entries of the target are valid and inside of the mask; None where all are."""
+def _counted(target: Tensor, ignore_index: int | None, mask: object, channels: bool = False) -> Tensor | None:
+    """Which entries of the target are not the ignored value, and inside of the mask; None where all are."""
+    valid = None
+    if ignore_index is not None:
+        low, high = label_range(target)
+        valid = target != ignore_index if low <= ignore_index <= high else None
     if mask is None:
         return valid
-    counted = fitted_mask(mask, target.shape, channels)
-    return counted if valid is None else valid & counted
+    inside = fitted_mask(mask, target.shape, channels)
+    return inside if valid is None else valid & inside
 
 
 def fitted_mask(mask: object, shape: torch.Size, channels: bool) -> Tensor:
