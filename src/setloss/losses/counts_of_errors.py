@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from setloss.arguments import is_number_within
 from setloss.losses.families import CountLoss, Form, Loss
 from setloss.setfunctions.counts import AxisCurve, CountFunction, Kind
-from setloss.setfunctions.tversky import defined_loss
 from setloss.typing import Flags
 
 Knots = tuple[tuple[float, float], ...]
@@ -43,9 +42,7 @@ class TverskyFamily(CountLoss):
             raise ValueError(f"zero_division is a score, a number from 0 to 1; got {self.zero_division!r}")
 
     def value(self, false_negatives: Any, false_positives: Any, positives: Any, negatives: Any) -> Any:
-        b, a = self.weights
-        n, q, m = (np.asarray(x, dtype=np.float64) for x in (false_negatives, false_positives, positives))
-        return defined_loss(n, q, m, a, b, 1 - self.zero_division)
+        return self.form.counts(positives, negatives)(false_negatives, false_positives)
 
     def counts(self, positives: int, negatives: int) -> CountFunction:
         if positives == 0 and self.zero_division != 1:

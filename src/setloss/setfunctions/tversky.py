@@ -44,12 +44,6 @@ def loss_value(n: Any, q: Any, m: Any, a: float, b: float) -> Any:
     return (b * n + a * q) / ((m - n) + b * n + a * q)
 
 
-def defined_loss(n: Any, q: Any, m: Any, a: float, b: float, undefined: float) -> Array:
-    """l(n, q), with `undefined` where it reads 0/0."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(denominator(n, q, m, a, b) > 0, loss_value(n, q, m, a, b), undefined)
-
-
 def false_negative_step(n: Any, q: Any, m: Any, a: float, b: float) -> Any:
     """l(n + 1, q) - l(n, q)."""
     d = (m - n) + b * n + a * q
@@ -113,7 +107,9 @@ class TverskyCounts(CountFunction):
 
     def __call__(self, *counts: Any) -> Array:
         n, q = (np.asarray(count, dtype=np.float64) for count in counts)
-        return defined_loss(n, q, self.positives, self.a, self.b, self.undefined)
+        form = (n, q, self.positives, self.a, self.b)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(denominator(*form) > 0, loss_value(*form), self.undefined)
 
     def step(self, axis: int, *counts: Any) -> Array:
         n, q = (np.asarray(count, dtype=np.float64) for count in counts)
@@ -121,7 +117,7 @@ class TverskyCounts(CountFunction):
         with np.errstate(invalid="ignore", divide="ignore"):
             steps = rule(n, q, self.positives, self.a, self.b)
         ends = ((n, q), (n + (axis == 0), q + (axis == 1)))
-        defined = np.min([denominator(*end, self.positives, self.a, self.b) for end in ends], axis=0) > 0
+        defined = np.minimum(*(denominator(*end, self.positives, self.a, self.b) for end in ends)) > 0
         return steps if np.all(defined) else np.where(defined, steps, super().step(axis, n, q))
 
     def split(self) -> Split | None:
