@@ -144,7 +144,7 @@ def test_sparse_labels_are_searched_as_dense_ones_are():
 @pytest.mark.parametrize(
     ("y", "line"),
     [
-        (np.array(["oil; gas", "gas", "", "oil", "coal"]), "y.str.get_dummies(';')"),
+        (np.array(["oil; gas", "gas", "", "oil", "coal"]), "y.replace('', None).str.get_dummies(';')"),
         (np.array(["oil", "gas", "coal", "oil", "gas"]), "pandas.get_dummies(y)"),
         ([{"oil", "gas"}, {"gas"}, set(), {"oil"}, {"coal"}], "MultiLabelBinarizer().fit_transform(y)"),
         ([["oil", "gas"], ["gas"], [], ["oil"], ["coal"]], "MultiLabelBinarizer().fit_transform(y)"),
@@ -155,3 +155,11 @@ def test_labels_of_one_cell_come_with_the_line_that_makes_columns_of_them(y, lin
     with pytest.raises(ValueError, match=r"[Yy] ") as caught:
         labels_of(y, "test")
     assert line in str(caught.value)
+
+
+def test_empty_cells_are_sets_without_labels_and_no_label_of_their_own():
+    """As pandas 3 would have it."""
+    with pytest.raises(ValueError, match="a label has no name"):
+        labels_of(pd.DataFrame(Y, columns=["oil", "", "gas"]), "test")
+    made = pd.Series(["oil;gas", "", None, "gas"]).replace("", None).str.get_dummies(";")
+    assert labels_of(made, "test").labels.names.tolist() == ["gas", "oil"]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 from setloss.arguments import is_missing, refuse_masked
 from setloss.typing import Flags
 
-SEVERAL_IN_A_CELL = "Cells that hold several names become labels by y.str.get_dummies(';') of a pandas.Series."
+SEVERAL_IN_A_CELL = "Where a cell holds several names or none, y.replace('', None).str.get_dummies(';') of a pandas.Series makes labels."
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,7 @@ def two_classes(y: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError(f"y contains NaN or inf at place {int(np.argmin(np.isfinite(y)))}; leave those rows out")
     if y.dtype == object and any(is_missing(label) for label in y.tolist()):
-        raise ValueError(f"y has missing labels; leave those rows out. {SEVERAL_IN_A_CELL}")
+        raise ValueError(f"y has missing labels: leave out rows whose label is not known. {SEVERAL_IN_A_CELL}")
     try:
         classes, codes = np.unique(y, return_inverse=True)
     except TypeError:
@@ -210,6 +210,8 @@ def label_names(y: Any) -> NDArray[np.object_] | None:
     columns = getattr(y, "columns", None)
     if columns is None or not all(isinstance(name, str) for name in columns):
         return None
+    if "" in columns:
+        raise ValueError("a label has no name, as pandas.get_dummies makes one of empty cells: y.drop(columns='')")
     return np.array(list(columns), dtype=object)
 
 
