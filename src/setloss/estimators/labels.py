@@ -16,7 +16,9 @@ from sklearn.utils.validation import check_array
 from setloss.arguments import is_missing, refuse_masked
 from setloss.typing import Flags
 
-SEVERAL_IN_A_CELL = "Where a cell holds several names or none, y.replace('', None).str.get_dummies(';') of a pandas.Series makes labels."
+SEVERAL_IN_A_CELL = (
+    "Where a cell holds several names or none, y.replace('', None).str.get_dummies(';') makes labels of a Series."
+)
 
 
 @dataclass(frozen=True, eq=False)
