@@ -41,6 +41,8 @@ def test_ids_come_first_as_they_are_written(folder):
     assert found["order_id"].tolist() == [f"{i:05d}" for i in range(120)]
     expected = setloss.load("orders.skops").predict(read_table("orders.csv"))
     np.testing.assert_array_equal(found[["y_0", "y_1", "y_2"]].astype(int), expected)
+    run("predict orders.skops orders.csv --out found.csv")
+    assert (folder / "found.csv").read_text() == run("predict orders.skops orders.csv").stdout
 
 
 def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
@@ -57,12 +59,6 @@ def test_new_rows_need_no_labels_and_no_order_of_columns(folder):
     assert "lacks 'price' of the features of the model" in complaint("predict orders.skops less.csv")
     new.assign(price="dear").to_csv("odd.csv", index=False)
     assert "'price' holds 'dear' where the model knows numbers" in complaint("predict orders.skops odd.csv")
-
-
-def test_output_files(folder):
-    expected = run("predict orders.skops orders.csv").stdout
-    run("predict orders.skops orders.csv --out found.csv")
-    assert (folder / "found.csv").read_text() == expected
 
 
 def test_probabilities_and_other_losses(folder):
@@ -99,22 +95,6 @@ def test_labels_in_one_cell_from_training_to_names(folder):
     expected = ["|".join(row.index[row == 1]) for _, row in chosen.iterrows()]
     assert found["labels"].fillna("").tolist() == expected
     assert parsed("evaluate cell.skops cell.csv --json") == parsed("evaluate orders.skops orders.csv --json")
-
-
-def test_labels_that_the_model_does_not_know_are_named(folder):
-    table = pd.DataFrame({"x": range(40), "topics": ["a;b", "b", "a", ""] * 10})
-    table.to_csv("few.csv", index=False)
-    run("train few.csv --labels topics --method logistic --cv 2 --model few.skops")
-    table.assign(topics=["a;b", "b"] * 20).to_csv("same.csv", index=False)
-    table.assign(topics=["a;b", "Z;b"] * 20).to_csv("more.csv", index=False)
-    result = run("evaluate few.skops more.csv")
-    assert "labels that the model does not know" in result.stderr
-    assert "'Z'" in result.stderr
-    assert result.stdout == run("evaluate few.skops same.csv").stdout.replace("same.csv", "more.csv")
-    table.assign(topics="b").to_csv("only.csv", index=False)
-    chosen = frame_of("predict few.skops only.csv")[["a", "b"]] == "1"
-    f1 = 2 * chosen["b"] / (1 + chosen.sum(axis=1))  # a, which the file does not name, is in no set
-    assert parsed("evaluate few.skops only.csv --json")["rows"]["decided"]["f1"] == pytest.approx(f1.mean())
 
 
 def test_tracks_have_no_names_of_labels(folder):

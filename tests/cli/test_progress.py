@@ -9,32 +9,24 @@ from setloss.cli.progress import Waiting
 from setloss.estimators.fit_log import Fits
 
 
-def said_in_the_end(capsys, words):
-    """Wait until standard error has the words."""
-    shown = []
-    until(lambda: shown.append(capsys.readouterr().err) or words in "".join(shown))
+def test_without_a_terminal_lines_say_what_is_under_way_and_how_long_it_will_take(capsys):
+    def until_said(words):
+        shown = []
+        until(lambda: shown.append(capsys.readouterr().err) or words in "".join(shown))
 
-
-def test_without_a_terminal_lines_say_what_is_under_way(capsys):
     with patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", 0.01), Waiting("reading songs.csv") as waiting:
-        said_in_the_end(capsys, " gone, reading songs.csv\n")
+        until_said(" gone, reading songs.csv\n")
         waiting.doing("predicting")
-        said_in_the_end(capsys, " gone, predicting\n")
-        logging.getLogger("setloss").info("fold %d of %d", 2, 5)
-        said_in_the_end(capsys, " gone, fold 2 of 5\n")
-    assert not logging.getLogger("setloss").handlers
-
-
-def test_the_share_that_is_done_and_the_time_left_are_said(capsys):
-    with patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", 0.01), Waiting("reading songs.csv"):
+        until_said(" gone, predicting\n")
         log = logging.getLogger("setloss")
-        log.info("fold 1 of 4", extra={"share": 0.0})
-        said_in_the_end(capsys, " gone, fold 1 of 4\n")
+        log.info("fold %d of %d", 1, 4, extra={"share": 0.0})
+        until_said(" gone, fold 1 of 4\n")
         log.info("fold 4 of 4", extra={"share": 0.75})
-        said_in_the_end(capsys, " gone, 75% done, about 0:00:00 left, fold 4 of 4\n")
+        until_said(" gone, 75% done, about 0:00:00 left, fold 4 of 4\n")
+    assert not log.handlers
 
 
-def test_the_time_left_is_that_of_the_fits_so_far(capsys):
+def test_the_time_left_is_that_of_the_fits_so_far():
     now = [0.0]
     with (
         patch("setloss.cli.progress.SECONDS_BETWEEN_LINES", NEVER),

@@ -9,6 +9,7 @@ import pytest
 import setloss
 from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
+from setloss.cli.training_options import LinearOptions, TrainingOptions, estimator_for
 
 pd = pytest.importorskip("pandas")
 
@@ -58,20 +59,15 @@ def test_without_options_it_is_the_decision_of_the_front_page(folder, monkeypatc
     assert asked == [(None, "f1", "auto", 5, given) for given in (["y"], ["groups", "y"])]
 
 
-def test_a_table_of_all_kinds_of_columns(folder):
+def test_the_report_says_what_became_of_columns_the_classifier_the_rule_and_what_to_do_next(folder):
     said = run(f"train orders.csv --labels y_ {QUICK}").stdout
     assert "order_id  id: different in every row; names the rows of predictions" in said
     assert "customer  id: different in every row; left out" in said
-    for name in orders().columns[:12]:
-        assert f"  {name}" in said
+    assert all(f"  {name}" in said for name in orders().columns[:12])
     model, frame = setloss.load("m.skops"), pd.read_csv("orders.csv")
-    assert model.score(frame, frame[["y_0", "y_1", "y_2"]].to_numpy()) > 0.7
-
-
-def test_the_report_names_the_classifier_the_rule_and_what_to_do_next(folder):
-    said = run(f"train orders.csv --labels y_ {QUICK}").stdout.splitlines()
-    lines = {line[:10].strip(): line[12:] for line in said}
-    decision = setloss.load("m.skops")[-1].decision_
+    assert model.score(frame, frame[LABELS].to_numpy()) > 0.7
+    lines = {line[:10].strip(): line[12:] for line in said.splitlines()}
+    decision = model[-1].decision_
     assert lines["trained on"].startswith("120 sets, ")
     assert "logistic regression, C = 1.0" in lines["classifier"]
     assert lines["rule"].startswith(f"{decision.rule_name_}: ")
@@ -145,6 +141,21 @@ def test_tracks_losses_with_parameters_and_cost_curves(folder):
     run(f"{SETS} --loss tversky:0.3:0.7 --average macro --method logistic --cv 2")
     model = setloss.load("m.skops")
     assert (model[-1].loss, model[-1].average) == (setloss.Tversky(0.3, 0.7), "macro")
+
+
+@pytest.mark.parametrize("method", ["slack", "bd", "hinge", "logistic", "trees"])
+@pytest.mark.parametrize("label_sets", [True, False])
+def test_methods_give_classifiers_of_their_kind(method, label_sets):
+    options = TrainingOptions(method, "half", 3, "macro", 2)
+    model = estimator_for(options, LinearOptions(C="0.1,1"), "jaccard", label_sets)
+    assert (model.loss, model.rule, model.cv, model.average, model.n_jobs) == ("jaccard", "half", 3, "macro", 2)
+    logistic = "LabelwiseClassifier" if label_sets else "LogisticRegression"
+    kinds = {"logistic": logistic, "trees": "ExtraTreesClassifier"}
+    scorer = model.estimator[-1] if isinstance(model.estimator, list) else model.estimator
+    assert type(scorer).__name__ == kinds.get(method, "SetClassifier")
+    assert getattr(scorer, "operator", method) == method
+    assert getattr(scorer, "C", 1.0) == 1.0
+    assert method != "trees" or scorer.n_jobs == 2
 
 
 BAD = {

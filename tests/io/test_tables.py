@@ -28,26 +28,19 @@ def saved(tmp_path, frame, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tracks(tmp_path, kind):
+def test_tracks_and_label_sets(tmp_path, kind):
     data = read(saved(tmp_path, FRAME, kind), group="track", label="face")
     assert isinstance(data, Tracks)
     np.testing.assert_array_equal(data.X, FRAME[["a", "b, quoted"]])
-    np.testing.assert_array_equal(data.y, [1, 1, 0, 1])
-    assert data.y.dtype == np.int64
-    assert data.groups.tolist() == ["t2", "t2", "t1", "t2"]
-    assert data.feature_names == ("a", "b, quoted")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("labels", ["is_", ["is_red", "is_big"]])
-def test_label_sets(tmp_path, kind, labels):
+    assert (data.y.tolist(), data.y.dtype) == ([1, 1, 0, 1], np.int64)
+    assert (data.groups.tolist(), data.feature_names) == (["t2", "t2", "t1", "t2"], ("a", "b, quoted"))
     frame = pd.DataFrame({"is_red": [1, -1, 1], "x": [1, 2, 3], "is_big": [-1, -1, 1]})
-    data = read(saved(tmp_path, frame, kind), labels=labels)
-    assert isinstance(data, LabelSets)
-    np.testing.assert_array_equal(data.Y, [[1, 0], [0, 0], [1, 1]])
-    assert data.Y.dtype == np.int64
-    np.testing.assert_array_equal(data.X, [[1], [2], [3]])
-    assert (data.feature_names, data.label_names) == (("x",), ("is_red", "is_big"))
+    for labels in ("is_", ["is_red", "is_big"]):
+        data = read(saved(tmp_path, frame, kind), labels=labels)
+        assert isinstance(data, LabelSets)
+        assert (data.Y.tolist(), data.Y.dtype) == ([[1, 0], [0, 0], [1, 1]], np.int64)
+        np.testing.assert_array_equal(data.X, [[1], [2], [3]])
+        assert (data.feature_names, data.label_names) == (("x",), ("is_red", "is_big"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,19 +88,18 @@ def test_without_the_libraries_it_says_what_to_install(tmp_path, monkeypatch, ki
         read(path)
 
 
-def test_decimal_commas_between_semicolons_or_tabs(tmp_path):
+def test_decimal_commas_and_an_index_that_pandas_wrote(tmp_path):
     table = pd.DataFrame({"a": [1.0, 0.5, -2.25], "b": [3, 4, 5], "is_x": [0, 1, 1]})
-    for name, sep, decimal in (("s.csv", ";", ","), ("t.tsv", "\t", ","), ("p.csv", ";", ".")):
-        table.to_csv(tmp_path / name, sep=sep, decimal=decimal, index=False)
+    for name, sep, decimal, index in (
+        ("s.csv", ";", ",", False),
+        ("t.tsv", "\t", ",", False),
+        ("p.csv", ";", ".", False),
+        ("i.csv", ",", ".", True),
+    ):
+        table.to_csv(tmp_path / name, sep=sep, decimal=decimal, index=index)
         data = read(tmp_path / name, labels="is_")
         assert np.array_equal(data.X, table[["a", "b"]])
         assert np.array_equal(data.Y, table[["is_x"]])
-
-
-def test_an_index_that_pandas_wrote_is_left_out(tmp_path):
-    FRAME.to_csv(tmp_path / "indexed.csv")
-    data = read(tmp_path / "indexed.csv", group="track", label="face")
-    assert data.feature_names == ("a", "b, quoted")
 
 
 def test_a_table_is_read_as_it_is(tmp_path):
