@@ -1,18 +1,21 @@
-"""What both deciders share: rules, other losses, averages, what to expect, promises."""
+"""What both deciders share: rules, other losses, averages, what to expect, promises, Dask arrays block by block."""
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.multiclass import OneVsRestClassifier
 
-from helpers.estimator_data import probabilities_of, scored_bags, scored_labels
+from helpers.estimator_data import one_or_two_labels, probabilities_of, scored_bags, scored_labels
 from setloss import Dice, Hamming, Jaccard
 from setloss.decisions import make_promise
 from setloss.decisions.rules import RULES
-from setloss.estimators import SetDecision
+from setloss.estimators import SetDecision, SetDecisionCV
+
+(S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
 
 
 def test_knowing_how_many_beats_every_other_rule_where_the_number_is_nearly_constant():
-    (S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
     models = {rule: SetDecision(rule=rule).fit(S, Y) for rule in RULES}
     found = {rule: model.score(T, Z) for rule, model in models.items()}
     assert found["counts"] > max(found[rule] for rule in ("plug-in", "threshold", "half")) + 0.02
@@ -37,7 +40,6 @@ def test_another_loss_needs_no_fit_for_the_count_model():
 
 @pytest.mark.parametrize("average", ["macro", "micro"])
 def test_macro_and_micro_f1_get_thresholds_of_their_own(average):
-    (S, Y), (T, Z) = scored_labels(), scored_labels(800, seed=1)
     model = SetDecision(average=average).fit(S, Y)
     assert model.score(T, Z) == pytest.approx(f1_score(Z, model.predict(T), average=average))
     assert model.score(T, Z) > f1_score(Z, T > 0, average=average)
@@ -108,19 +110,18 @@ def test_a_promise_about_groups_weights_and_known_labels():
 
 
 def test_a_promise_about_losses_above_one():
-    (S, Y), (C, D), (T, Z) = scored_labels(), scored_labels(800, seed=1), scored_labels(4000, seed=2)
+    new, labels = scored_labels(4000, seed=2)
     model = SetDecision(Hamming(normalize=False), rule="counts").fit(S, Y)
-    promise = model.promise(C, D, at_most=1.0)
-    assert model.losses(T, Z)[promise.answers(T)].mean() < 1.0 < model.losses(T, Z).mean()
-    shares = SetDecision(Hamming(), rule="counts").fit(S, Y).promise(C, D, at_most=1 / 6)
-    assert (promise.answers(T) == shares.answers(T)).all()
+    promise = model.promise(T, Z, at_most=1.0)
+    assert model.losses(new, labels)[promise.answers(new)].mean() < 1.0 < model.losses(new, labels).mean()
+    shares = SetDecision(Hamming(), rule="counts").fit(S, Y).promise(T, Z, at_most=1 / 6)
+    assert (promise.answers(new) == shares.answers(new)).all()
 
 
 def test_a_promise_is_kept_for_the_parameters_it_was_made_for():
-    (S, Y), (C, D) = scored_labels(), scored_labels(600, seed=1)
     model = SetDecision(rule="counts").fit(S, Y)
     assert not hasattr(model, "promise_")
-    promise = model.promise(C, D, at_most=0.3)
+    promise = model.promise(T, Z, at_most=0.3)
     answered = promise.answers(S)
     assert model.promise_ == promise
     assert not hasattr(model.set_params(loss="jaccard"), "promise_")
@@ -128,4 +129,60 @@ def test_a_promise_is_kept_for_the_parameters_it_was_made_for():
     assert (model.set_params(loss="f1").promise_.answers(S) == answered).all()
     assert not hasattr(model.fit(S, Y), "promise_")
     with pytest.raises(ValueError, match="samples"):
-        SetDecision(average="macro").fit(S, Y).promise(C, D, at_most=0.3)
+        SetDecision(average="macro").fit(S, Y).promise(T, Z, at_most=0.3)
+
+
+# ---------------------------------------------------------------- Dask arrays
+
+
+def test_scores_of_dask_are_decided_block_by_block():
+    da = pytest.importorskip("dask.array")
+    (S, Y), rows = scored_labels(900), []
+    model = SetDecision().fit(S[:300], Y[:300])
+    model._read = lambda scores, *rest: rows.append(len(scores)) or SetDecision._read(model, scores, *rest)
+    lazy = da.from_array(S, chunks=(250, 4))
+    found = model.predict(lazy), model.predict_proba(lazy), model.expected_loss(lazy)
+    assert not rows, "nothing is computed before it is asked for"
+    promise = model.promise(S[300:], Y[300:], at_most=0.3)
+    answered = promise.answers(lazy)
+    del rows[:]
+    for values, method in zip(found, (model.predict, model.predict_proba, model.expected_loss), strict=True):
+        computed = values.compute(scheduler="synchronous")
+        assert max(rows) <= 250
+        np.testing.assert_array_equal(computed, method(S))
+        assert (values.dtype, values.shape) == (computed.dtype, computed.shape)
+        del rows[:]
+    np.testing.assert_array_equal(answered.compute(scheduler="synchronous"), promise.answers(S))
+    some = lazy[lazy[:, 0] > 9]
+    for method, shape in ((model.predict, (0, 6)), (model.expected_loss, (0,))):  # a filter may leave empty blocks
+        none = method(some).compute(scheduler="synchronous")
+        assert (none.shape, none.dtype) == (shape, method(S).dtype)
+
+
+def test_a_fit_draws_rows_of_dask_arrays(monkeypatch):
+    da = pytest.importorskip("dask.array")
+    S, Y = scored_labels(900)
+    lazy = da.from_array(S, chunks=(250, 6)), da.from_array(Y, chunks=(400, 6))
+    plain, all_rows = SetDecision().fit(S, Y), SetDecision().fit(*lazy)
+    np.testing.assert_array_equal(plain.predict(S), all_rows.predict(S))
+    monkeypatch.setattr("setloss.estimators.set_decision.MOST_SETS", 500)
+    drawn = SetDecision().fit(*lazy, sample_weight=np.ones(900))
+    assert drawn.calibration_.scale == pytest.approx(plain.calibration_.scale, rel=0.2)
+    assert drawn.calibration_.scale != plain.calibration_.scale
+    with pytest.raises(ValueError, match="groups"):
+        plain.fit(*lazy, groups=np.arange(900))
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        plain.fit(lazy[0][lazy[0][:, 0] > 0], Y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        plain.fit(lazy[0][:100], lazy[1])
+
+
+def test_features_of_dask_are_decided_block_by_block_too():
+    da = pytest.importorskip("dask.array")
+    X, Y = one_or_two_labels(100)
+    model = SetDecisionCV(OneVsRestClassifier(LogisticRegression()), cv=2).fit(X, Y)
+    lazy = da.from_array(X, chunks=(30, 4))
+    for method in (model.predict, model.predict_proba, model.expected_loss):
+        found, computed = method(lazy), method(X)
+        assert (found.shape, found.dtype) == (computed.shape, computed.dtype)
+        np.testing.assert_array_equal(found.compute(scheduler="synchronous"), computed)

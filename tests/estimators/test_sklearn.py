@@ -29,7 +29,7 @@ def test_scikit_learn_accepts_it(estimator, check):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_every_parameter_has_a_constraint_and_ancestors_are_few(estimator):
-    assert {*estimator._parameter_constraints, "loss"} == set(estimator.get_params())
+    assert {*estimator._parameter_constraints, "loss"} >= set(estimator.get_params())
     ours = [cls for cls in type(estimator).__mro__[1:] if cls.__module__.startswith("setloss")]
     assert len(ours) <= 2
     assert is_classifier(clone(estimator))

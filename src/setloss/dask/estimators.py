@@ -22,9 +22,9 @@ from setloss.dask.partitioned_problem import (
 )
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
-from setloss.estimators.blocks import by_block
+from setloss.estimators.decider import by_block
 from setloss.estimators.labels import Labels
-from setloss.estimators.set_layout import warn_of_words, warn_ungrouped
+from setloss.estimators.set_layout import warn_of
 from setloss.losses import as_loss
 from setloss.solvers import CuttingPlane
 from setloss.solvers.loop import OutOfReachError, run
@@ -62,8 +62,6 @@ class DaskSetClassifier(SetClassifier):
     (True, True)
     """
 
-    _labels: Labels
-
     def to_local(self) -> SetClassifier:
         """The fitted estimator of `setloss.estimators`, with the same parameters and attributes and free of Dask."""
         check_is_fitted(self)
@@ -84,20 +82,18 @@ class DaskSetClassifier(SetClassifier):
         """
         sources, names = partitions_of(X, y, groups, sample_weight)
         flat = not isinstance(y, list) if is_frame(X) else np.ndim(y) == 1
-        if flat and groups is None:
-            warn_ungrouped("trained")
         self._validate_params()
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions, loss = Partitions(sources), as_loss(self.loss)
         used, found = summarize(partitions.each(inspect_partition))
-        warn_of_words(found.classes)
+        labels = Labels(found.classes, None, found.labels, flat, flat and groups is not None)
+        warn_of(labels)
         constant = self._constant(np.array([found.squares / found.weight]), np.array([found.weight]))
         shared = FitDescription(found.classes[1], constant, loss, self.operator, float(self.scale), self.C)
         partitions.replace(used, partial(PartitionProblem, fit=shared))
         problem = PartitionedProblem(partitions, (found.labels, found.features + 1))
-        grouped = flat and groups is not None
-        Labels(found.classes, None, found.labels, flat, grouped).set_attributes(self)
+        labels.set_attributes(self)
         self.n_features_in_ = found.features
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)

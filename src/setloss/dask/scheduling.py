@@ -53,13 +53,14 @@ class Partitions:
         except ValueError:
             self._client = None
         self._scheduler = f"the scheduler at {getattr(getattr(self._client, 'scheduler', None), 'address', '?')}"
-        self._held: list[Any] | None = None
+        self._held: list[Any] = []
         self._last: list[Any] = []
+        self._stale = True
 
     def replace(self, kept: Sequence[int], make: Callable[[Any], Any]) -> None:
         """Work with what is made of these partitions from now on."""
         self._sources = [_lazy(make)(self._sources[index]) for index in kept]
-        self._held = None
+        self._stale = True  # what is held stays until what is made of it is there
 
     def each(self, task: Callable[..., Any], *shared: Any) -> list[Any]:
         """All answers ``task(partition, *shared)``, in the order of the partitions."""
@@ -86,8 +87,9 @@ class Partitions:
             for again in (False, True):
                 try:
                     self._require_scheduler()
-                    if self._held is None or again:
+                    if self._stale or again:
                         self._held = list(self._client.persist(self._sources))
+                        self._stale = False
                     results, error = self._results(self._client.compute(graph(self._held)))
                     break
                 except (CancelledError, OSError) as lost:

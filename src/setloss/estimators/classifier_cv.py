@@ -28,16 +28,6 @@ from setloss.operators.names import Operator
 from setloss.solvers import Status
 from setloss.typing import Array
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    name: kinds
-    for name, kinds in SetClassifier._parameter_constraints.items()
-    if name not in ("C", "warm_start", "callbacks")
-} | {
-    "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
-    "cv": ["cv_object"],
-    "n_jobs": [Integral, None],
-}
-
 
 class SetClassifierCV(SetClassifier):
     """`SetClassifier` with C chosen by cross-validation.
@@ -72,7 +62,11 @@ class SetClassifierCV(SetClassifier):
     (True, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SetClassifier._parameter_constraints | {
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "n_jobs": [Integral, None],
+    }
 
     def __init__(
         self,
@@ -145,9 +139,8 @@ class SetClassifierCV(SetClassifier):
 
     def _candidate(self, **own: Any) -> SetClassifier:
         """A classifier with the parameters of this one, but for its own."""
-        shared = set(SetClassifier().get_params()) & set(self.get_params())
-        given = {name: getattr(self, name) for name in shared} | {"verbose": max(0, self.verbose - 1)}
-        return SetClassifier(**(given | own))
+        given = {name: value for name, value in self.get_params().items() if name not in ("Cs", "cv", "n_jobs")}
+        return SetClassifier(**given | {"verbose": max(0, self.verbose - 1)} | own)
 
 
 def fit_path(

@@ -1,9 +1,12 @@
 """`SetDecider`: what `SetDecision` and `SetDecisionCV` share, from the learned rule on.
 
-They differ in where scores come from: one is given them, the other has a classifier that gives them.
+They differ in where scores come from: one is given them, the other has a classifier that gives them. Decisions for
+Dask arrays are lazy, and hold one block of rows in memory at a time. These arrays bring their own methods, so that
+Dask is not imported here.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -20,7 +23,6 @@ from setloss.decisions.held_out import HeldOut, mean_loss
 from setloss.decisions.promises import Promise, largest_loss, make_promise
 from setloss.decisions.rules import RULES, Reliability, Rule, RuleLearner, Threshold, count_loss
 from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
-from setloss.estimators.blocks import by_block, is_lazy, refuse_lazy_groups
 from setloss.estimators.features import checked_weights
 from setloss.estimators.labels import Labels, check_rows
 from setloss.estimators.set_layout import SetLayout, sets_of
@@ -31,6 +33,29 @@ AVERAGES = ("samples", "macro", "micro")
 
 SMALL_SET = 6
 """Number of elements of the set on which a loss is tried."""
+
+
+def is_lazy(values: Any) -> bool:
+    """Whether values are a Dask array, or another that is computed block by block."""
+    return hasattr(values, "map_blocks") and hasattr(values, "rechunk")
+
+
+def refuse_lazy_groups(groups: Any, flat: bool) -> None:
+    """Refuse groups beside a Dask array."""
+    if flat or groups is not None:
+        raise ValueError("a Dask array has one set in each row, and y is (n, p); groups need NumPy arrays")
+
+
+def by_block(method: Callable[[Any], NDArray[Any]], rows: Any, empty: NDArray[Any]) -> NDArray[Any]:
+    """A lazy array of what a method says of each block of rows; `empty` is what it says of none."""
+    whole = rows.rechunk({1: -1})
+    options = {"drop_axis": 1} if empty.ndim == 1 else {"chunks": (whole.chunks[0], empty.shape[1:])}
+    lazy: NDArray[Any] = whole.map_blocks(_said, method=method, empty=empty, dtype=empty.dtype, meta=empty, **options)
+    return lazy
+
+
+def _said(block: NDArray[Any], *, method: Callable[[Any], NDArray[Any]], empty: NDArray[Any]) -> NDArray[Any]:
+    return method(block) if block.shape[0] else empty
 
 
 class ExpectedScore(NamedTuple):
@@ -52,18 +77,12 @@ class SetDecider(ClassifierMixin, BaseEstimator):
     loss: str | Loss
     rule: str
     average: str
-    calibration_: Calibration
     rule_: Rule
-    rule_name_: str
     rule_losses_: dict[str, tuple[float, float]]
-    threshold_: float
     classes_: NDArray[Any]
     label_names_: NDArray[np.object_]
     _labels: Labels
-    _learned_for: tuple[Any, str, str]
     _reliability: Reliability | None
-    _promise: Promise
-    _promised_for: tuple[Any, str, str]
 
     @abstractmethod
     def _scores(self, X: Any) -> Array:

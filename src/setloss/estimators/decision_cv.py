@@ -19,7 +19,6 @@ from setloss.estimators.candidates import Kind, default_kinds, kinds_of
 from setloss.estimators.decider import SetDecider
 from setloss.estimators.features import checked_weights, refuse_dates
 from setloss.estimators.fit_log import say
-from setloss.estimators.label_scores import Scorer
 from setloss.estimators.labels import check_rows
 from setloss.estimators.set_decision import SetDecision
 from setloss.estimators.set_layout import read_sets
@@ -79,9 +78,6 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
     ((200, 5), True, ['counts', 'half', 'threshold'])
     """
 
-    estimator_: Any
-    _scorer: Scorer
-
     def __init__(
         self,
         estimator: Any = None,
@@ -112,7 +108,11 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
         """
         self._check_parameters()
         check_rows(X, y)
-        X = features_of(X)
+        refuse_masked(X, "X")
+        if not issparse(X) and not hasattr(X, "iloc") and not is_texts(X):
+            X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
+            refuse_dates(X)
+        X = indexable(X)[0]  # as it came if it is a table, sparse or texts (n,); the estimator checks for NaN
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         self._check_with(labels)
         weights = checked_weights(sample_weight, matrix.positive)
@@ -204,12 +204,3 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = all(getattr(one.classifier_tags, "multi_label", True) for one in wrapped)
         return tags
-
-
-def features_of(X: Any) -> Any:
-    """X as it came if it is a DataFrame, sparse or texts (n,), else as an array; the estimator checks for NaN."""
-    refuse_masked(X, "X")
-    if not issparse(X) and not hasattr(X, "iloc") and not is_texts(X):
-        X = check_array(X, accept_sparse=True, dtype=None, ensure_all_finite=False, allow_nd=True)
-        refuse_dates(X)
-    return indexable(X)[0]

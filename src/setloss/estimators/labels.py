@@ -109,7 +109,7 @@ def as_array(y: Any) -> NDArray[Any]:
         array[:] = list(y)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: y holds complex numbers; labels are 0 and 1, or two names")
-    if array.dtype == object and array.size and _is_nested(array.flat[0]):
+    if array.dtype == object and array.size and isinstance(array.flat[0], list | tuple | set | np.ndarray):
         raise ValueError(
             "y holds lists or sets. If they are the labels of each example, make a matrix of them: "
             "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y)."
@@ -124,20 +124,12 @@ def _of_sparse(y: Any) -> NDArray[Any]:
     return np.asarray((rows.astype(np.int8) if small else rows).toarray())
 
 
-def _is_nested(value: Any) -> bool:
-    return isinstance(value, list | tuple | set | frozenset | np.ndarray)
-
-
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     """A matrix of objects as floats, missing ones as NaN; unchanged if one is no number."""
-    numbers = np.full(array.shape, np.nan)
-    for cell, value in np.ndenumerate(array):
-        if is_missing(value):
-            continue
-        if not isinstance(value, int | float | np.number | np.bool_):
-            return array
-        numbers[cell] = value
-    return numbers
+    cells = [np.nan if is_missing(value) else value for value in array.ravel().tolist()]
+    if not all(isinstance(value, int | float | np.number | np.bool_) for value in cells):
+        return array
+    return np.array(cells, dtype=np.float64).reshape(array.shape)
 
 
 def _matrix(array: NDArray[Any], known: Flags) -> tuple[Flags, NDArray[Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_consistent_length
 
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS, RuleLearner
 from setloss.decisions.scores import as_numbers, check_scores, odds_of_certainty, without_certainty
-from setloss.estimators.blocks import drawn, is_lazy, refuse_lazy_groups
-from setloss.estimators.decider import SetDecider
+from setloss.estimators.decider import SetDecider, is_lazy, refuse_lazy_groups
 from setloss.estimators.features import checked_weights
 from setloss.estimators.labels import check_columns, check_rows, label_names
 from setloss.estimators.set_layout import read_sets
@@ -85,10 +85,6 @@ class SetDecision(SetDecider):
     np.True_
     """
 
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    _certainty: float
-
     def __init__(
         self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
     ) -> None:
@@ -159,6 +155,20 @@ class SetDecision(SetDecider):
         target.one_d_labels, target.two_d_labels, target.multi_output = False, True, True
         tags.classifier_tags.multi_class, tags.classifier_tags.multi_label = False, True
         return tags
+
+
+def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """The same rows of lazy scores, of labels and of weights, at most so many, at random."""
+    if np.isnan(scores.shape[0]):
+        raise ValueError("scores are a Dask array of unknown length; call scores.compute_chunk_sizes() first")
+    check_consistent_length(scores, y, weights)
+    n = int(scores.shape[0])
+    rows = np.sort(np.random.default_rng(0).choice(n, min(n, most), replace=False))
+
+    def some(values: Any) -> Any:
+        return values[rows].compute() if is_lazy(values) else _safe_indexing(values, rows)
+
+    return some(scores), some(y), None if weights is None else some(weights)
 
 
 def as_scores(scores: Any, words: str) -> Array:

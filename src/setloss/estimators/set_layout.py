@@ -244,15 +244,15 @@ def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatri
     matrix = labels_of(y, who)
     check_consistent_length(X, matrix.positive)
     labels = replace(matrix.labels, grouped=matrix.labels.flat and groups is not None)
-    warn_of_words(labels.classes)
-    if labels.flat and not labels.grouped:
-        warn_ungrouped("trained")
+    warn_of(labels)
     return labels, matrix, SetLayout.of(len(matrix.positive), groups, labels.flat)
 
 
-def warn_of_words(classes: NDArray[Any]) -> None:
-    """Warn which of two words is the positive class, unless it says yes."""
-    other, positive = classes.tolist()
+def warn_of(labels: Labels) -> None:
+    """Warn of elements without groups, and which of two words is the positive class, unless it says yes."""
+    if labels.flat and not labels.grouped:
+        warn_ungrouped("trained")
+    other, positive = labels.classes.tolist()
     if isinstance(positive, str) and positive.strip().lower() not in AFFIRMATIVE:
         words = "the positive class is {1!r}, the second in the alphabet; pass y == {1!r} to say so, or y == {0!r}"
         warnings.warn(words.format(other, positive), UserWarning, stacklevel=4)
@@ -265,5 +265,5 @@ def warn_ungrouped(what: str) -> None:
         "through scikit-learn's tools call sklearn.set_config(enable_metadata_routing=True) first and pass "
         "params={'groups': groups}. If elements are meant one by one, pass groups=np.arange(len(y)), or y[:, None].",
         UngroupedWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
