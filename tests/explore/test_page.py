@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers import chromium
+from explore import chromium
 from setloss import CostCurve, Dice, Jaccard, decompose
 from setloss.explore import PRESETS, write_page
 from setloss.losses import PAPER_CURVES
