@@ -1,4 +1,4 @@
-"""What partitions answer, judged from the definition: risks, slopes, planes below the risk of all; in few rounds."""
+"""What partitions answer: the risk of all, its slopes, planes below it; in few rounds."""
 
 import pickle
 from itertools import product
@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.problems import reference_operator
 from setloss import loss_named
 from setloss.dask.partition import make_partition
 from setloss.dask.partitioned_problem import (
@@ -27,25 +26,26 @@ MODELS = [("dice", "slack"), ("dice", "bd"), ("jaccard", "lovasz"), ("curve4", "
 
 
 class Data:
-    """Bags or label sets in partitions, and the risk of all of them by the reference operators."""
+    """Bags or label sets in partitions, and the problem of all of them in memory."""
 
     def __init__(self, seed, parts, kind, model, scale):
         generator = np.random.default_rng(seed)
-        self.loss, self.operator, self.scale, self.kind = *model, scale, kind
-        self.spec = FitDescription(1, 1.5, loss_named(self.loss), self.operator, scale, 0.7)
-        self.shape = (1, 4) if kind == "bags" else (3, 4)
-        self.parts = [self._part(generator) for _ in range(parts)]
-        self.shares = [PartitionProblem(part, self.spec) for part in self.parts]
+        fit = FitDescription(1, 1.5, loss_named(model[0]), model[1], scale, 0.7)
+        rows = [self._rows(generator, kind, number) for number in range(parts)]
+        self.shares = [PartitionProblem(make_partition(*some), fit) for some in rows]
+        columns = [None if column[0] is None else np.concatenate(column) for column in zip(*rows, strict=True)]
+        self.problem = PartitionProblem(make_partition(*columns), fit).problem
+        self.shape = self.problem.shape
 
-    def _part(self, generator):
-        rows = int(generator.integers(3, 9))
-        X = generator.normal(size=(rows, 3))
-        weights = generator.uniform(0.5, 2.0, size=rows)
-        if self.kind == "bags":
-            return make_partition(X, generator.integers(0, 2, rows), generator.integers(0, 3, rows), weights)
-        Y = generator.integers(0, 2, (rows, 3)).astype(float)
+    @staticmethod
+    def _rows(generator, kind, number):
+        n = int(generator.integers(3, 9))
+        X, weights = generator.normal(size=(n, 3)), generator.uniform(0.5, 2.0, size=n)
+        if kind == "bags":
+            return X, generator.integers(0, 2, n), 3 * number + generator.integers(0, 3, n), weights
+        Y = generator.integers(0, 2, (n, 3)).astype(float)
         Y[generator.random(Y.shape) < 0.2] = np.nan
-        return make_partition(X, Y, None, weights)
+        return X, Y, None, weights
 
     def total(self, task, *shared):
         *answer, inexact = (
@@ -55,24 +55,8 @@ class Data:
         return answer
 
     def risk(self, W):
-        """R(W) from the definition."""
-        return self.spec.C * sum(self._risk_of(part, W) for part in self.parts)
-
-    def _risk_of(self, part, W):
-        scores = np.hstack([part.X, np.full((len(part.X), 1), self.spec.constant)]) @ W.T
-        if self.kind == "bags":
-            bags = [np.flatnonzero(part.sets.numbers == number) for number in range(len(part.sets))]
-            return sum(part.weights[bag].mean() * self._value(part.y[bag, 0] == 1, scores[bag, 0]) for bag in bags)
-        known = ~np.isnan(part.y)
-        return sum(
-            part.weights[row] * self._value(part.y[row, here] == 1, scores[row, here])
-            for row, here in enumerate(known)
-            if here.any()
-        )
-
-    def _value(self, truth, scores):
-        surrogate = reference_operator(loss_named(self.loss), self.operator, truth, self.scale)
-        return surrogate(np.where(truth, 1.0, -1.0) * scores)
+        """R(W), which tests/solvers compare with its definition."""
+        return self.problem.objective(W) - 0.5 * float(np.vdot(W, W))
 
 
 @st.composite

@@ -21,11 +21,19 @@ X, Y = label_data()
 F, y, groups = frame_data()
 GAPS = np.where(np.random.default_rng(1).random(Y.shape) < 0.3, np.nan, Y)
 GAPS[5] = np.nan
+MIXED = np.random.default_rng(0).permutation(len(y))
+SHUFFLED = F[MIXED], y[MIXED], groups[MIXED]
+WEIGHTS = np.random.default_rng(2).choice([0.0, 1.0, 2.0], size=len(y))
+"""Of a bag they count as their mean: those of 0 say nothing of which frames are in it."""
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("loss", ["dice", "curve4"])
-@pytest.mark.parametrize("data", [(X, Y), (X, GAPS), (F, y, groups)], ids=["labels", "gaps", "groups"])
+@pytest.mark.parametrize(
+    "data",
+    [(X, Y), (X, GAPS, None, WEIGHTS[: len(X)]), SHUFFLED, (*SHUFFLED, WEIGHTS)],
+    ids=["labels", "gaps", "groups", "weights"],
+)
 def test_certificates_are_those_of_the_data_and_of_known_labels_only(solver, loss, data):
     """The objective by enumeration; the dual is a lower bound of it at the optimum of another solver."""
     options = {"loss": loss, "C": 0.5, "intercept_scaling": 2.0}
@@ -147,18 +155,6 @@ def test_callbacks_and_verbose_tell_of_every_iteration_and_nothing_is_printed_un
 # ---------------------------------------------------------------- groups
 
 
-@pytest.mark.parametrize("storage", [np.asarray, csr_array])
-def test_interleaved_groups_equal_sorted_ones(storage):
-    mixed = np.random.default_rng(0).permutation(len(y))
-    ordered = SetClassifier(**TIGHT).fit(storage(F), y, groups=groups)
-    shuffled = SetClassifier(**TIGHT).fit(storage(F[mixed]), y[mixed], groups=groups[mixed])
-    assert ordered.solution_.primal == pytest.approx(shuffled.solution_.primal, rel=1e-6)
-    np.testing.assert_allclose(ordered.coef_, shuffled.coef_, atol=2e-3)
-    np.testing.assert_allclose(
-        ordered.losses(F, y, groups=groups), ordered.losses(F[mixed], y[mixed], groups=groups[mixed])
-    )
-
-
 @pytest.mark.parametrize(
     "rename",
     [
@@ -205,19 +201,6 @@ def test_without_groups_every_frame_is_a_bag():
 # ---------------------------------------------------------------- known labels only, degenerate data
 
 
-def test_only_known_labels_count_and_an_example_without_one_is_not_there():
-    kept = np.arange(len(X)) != 5
-    with_it, without = SetClassifier(**TIGHT).fit(X, GAPS), SetClassifier(**TIGHT).fit(X[kept], GAPS[kept])
-    np.testing.assert_allclose(with_it.coef_, without.coef_, atol=1e-12)
-    weights = np.arange(len(X)) + 1.0
-    for given in (None, weights):
-        expected = without.score(X[kept], GAPS[kept], sample_weight=None if given is None else given[kept])
-        assert with_it.score(X, GAPS, sample_weight=given) == pytest.approx(expected)
-    rows = [(row, guess, ~np.isnan(row)) for row, guess in zip(GAPS, with_it.predict(X), strict=True)]
-    expected = [Dice()(row[known], guess[known]) for row, guess, known in rows if known.any()]
-    np.testing.assert_allclose(with_it.losses(X, GAPS), expected)
-
-
 def test_one_example_is_enough():
     """n = 1: no label has both classes, but the example has."""
     model = SetClassifier().fit(X[:1], np.array([[1, 0, 1]]))
@@ -232,32 +215,6 @@ def test_constant_features_duplicates_contradictions_and_labels_that_never_occur
     np.testing.assert_array_equal(model.coef_[:, 1], 0.0)
     assert not model.predict(X)[:, 1].any()
     assert SetClassifier().fit(np.vstack([X, X]), np.vstack([Y, 1 - Y])).dual_gap_ <= 1e-3
-
-
-# ---------------------------------------------------------------- weights
-
-
-def test_weights_are_repetitions():
-    times = np.random.default_rng(0).integers(0, 4, size=len(X))
-    weighted = SetClassifier(**TIGHT).fit(X, Y, sample_weight=times)
-    repeated = SetClassifier(**TIGHT).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
-    assert weighted.solution_.primal == pytest.approx(repeated.solution_.primal, rel=1e-6)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=2e-3)
-    expected = weighted.score(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
-    assert weighted.score(X, Y, sample_weight=times) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("draw", [(0.5, 1.0, 2.0), (0.0, 1.0, 2.0)])
-def test_the_weight_of_a_bag_is_the_mean_of_its_frames_in_the_fit_and_in_the_score(draw):
-    """Weights say how much a bag counts, not which frames are in it: those of 0 count in the fit as in the score."""
-    weights = np.random.default_rng(0).choice(draw, size=len(y))
-    means = np.bincount(groups, weights) / np.bincount(groups)
-    first = SetClassifier(**TIGHT).fit(F, y, groups=groups, sample_weight=weights)
-    second = SetClassifier(**TIGHT).fit(F, y, groups=groups, sample_weight=means[groups])
-    np.testing.assert_allclose(first.coef_, second.coef_, atol=2e-3)
-    assert first.solution_.primal == pytest.approx(second.solution_.primal, rel=1e-6)
-    expected = 1 - np.average(first.losses(F, y, groups=groups), weights=means)
-    assert first.score(F, y, groups=groups, sample_weight=weights) == pytest.approx(expected)
 
 
 # ---------------------------------------------------------------- prediction
@@ -277,11 +234,18 @@ def test_positive_scores_predict_the_second_class_and_a_score_of_zero_does_not(n
 
 
 @pytest.mark.parametrize("loss", [Dice(), Jaccard(), Hamming()])
-def test_score_is_one_minus_the_mean_loss_of_the_sets(loss):
-    frames, labels = SetClassifier(loss).fit(F, y, groups=groups), SetClassifier(loss).fit(X, Y)
-    predicted = frames.predict(F)
-    losses = [loss(y[groups == k], predicted[groups == k]) for k in range(groups.max() + 1)]
-    assert frames.score(F, y, groups=groups) == pytest.approx(1 - np.mean(losses))
-    np.testing.assert_allclose(frames.losses(F, y, groups=groups), losses)
-    np.testing.assert_allclose(labels.losses(X, Y), loss(Y, labels.predict(X)))
-    assert labels.score(X, Y) == pytest.approx(1 - np.mean(labels.losses(X, Y)))
+def test_score_is_one_minus_the_mean_loss_of_the_sets_on_their_known_labels(loss):
+    F, y, groups = SHUFFLED
+    frames, labels = SetClassifier(loss).fit(F, y, groups=groups), SetClassifier(loss).fit(X, GAPS)
+    predicted, here = frames.predict(F), [groups == k for k in np.unique(groups)]
+    bags = [loss(y[bag], predicted[bag]) for bag in here]
+    np.testing.assert_allclose(frames.losses(F, y, groups=groups), bags)
+    rows = [(row, guess, ~np.isnan(row)) for row, guess in zip(GAPS, labels.predict(X), strict=True)]
+    sets = [loss(row[known], guess[known]) for row, guess, known in rows if known.any()]
+    np.testing.assert_allclose(labels.losses(X, GAPS), sets)
+    some = np.arange(len(X)) != 5  # has no known label
+    for weights in (np.ones(len(y)), WEIGHTS):
+        means = [weights[bag].mean() for bag in here]
+        expected = 1 - np.average(bags, weights=means), 1 - np.average(sets, weights=weights[: len(X)][some])
+        assert frames.score(F, y, groups=groups, sample_weight=weights) == pytest.approx(expected[0])
+        assert labels.score(X, GAPS, sample_weight=weights[: len(X)]) == pytest.approx(expected[1])
