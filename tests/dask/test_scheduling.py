@@ -141,16 +141,18 @@ def test_data_on_the_workers_is_used_there_and_bad_rows_are_named_before_trainin
 # ---------------------------------------------------------------- workers are lost
 
 
-def test_a_worker_killed_in_mid_fit_is_replaced(client):
-    kill = Once(lambda: os.kill(process_with_parts(client), signal.SIGKILL))
-    assert_trained(SetClassifier(**QUICK, callbacks=[kill]).fit(**named(*readable())))
-    assert kill.done
-
-
-def test_a_restarted_cluster_reads_its_partitions_again(client):
-    restart = Once(lambda: client.restart(timeout=PATIENCE))
-    assert_trained(SetClassifier(**QUICK, callbacks=[restart]).fit(**named(*readable())))
-    assert restart.done
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda client: os.kill(process_with_parts(client), signal.SIGKILL),
+        lambda client: client.restart(timeout=PATIENCE),
+    ],
+    ids=["a worker is killed", "the cluster is restarted"],
+)
+def test_partitions_that_are_lost_in_mid_fit_are_read_again(client, fault):
+    once = Once(lambda: fault(client))
+    assert_trained(SetClassifier(**QUICK, callbacks=[once]).fit(**named(*readable())))
+    assert once.done
 
 
 def test_data_that_a_restart_has_wiped_out_are_lost_in_words(client):

@@ -6,39 +6,34 @@ from joblib import parallel_config
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
-from helpers.estimator_data import frame_data, label_data
+from helpers.estimator_data import frame_data, label_data, named
 from setloss.estimators import SetClassifier, SetClassifierCV
 
 CS = [0.01, 0.1, 1.0, 10.0]
 TIGHT = {"tol": 1e-6, "solver": "cutting_plane"}
 
 
-def part(data, rows):
-    """Rows of X and y, and of groups by name."""
-    return [column[rows] for column in data[:2]], {"groups": data[2][rows]} if len(data) > 2 else {}
-
-
-def plain_loop(simple, splits, *data):
+def plain_loop(splits, data):
     """The mean loss of every C."""
 
     def losses(C, train, test):
-        model = simple(C=C, **TIGHT).fit(*part(data, train)[0], **part(data, train)[1])
-        return model.losses(*part(data, test)[0], **part(data, test)[1])
+        inside, outside = (named(*(column[rows] for column in data)) for rows in (train, test))
+        return SetClassifier(C=C, **TIGHT).fit(**inside).losses(**outside)
 
     return [np.concatenate([losses(C, *split) for split in splits]).mean() for C in CS]
 
 
 @pytest.mark.parametrize(
-    ("search", "simple", "splitter", "data"),
+    ("splitter", "data"),
     [
-        (SetClassifierCV, SetClassifier, KFold(4), label_data()),
-        (SetClassifierCV, SetClassifier, GroupKFold(3), frame_data(24)),
-        (SetClassifierCV, SetClassifier, LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
+        (KFold(4), label_data()),
+        (GroupKFold(3), frame_data(24)),
+        (LeaveOneGroupOut(), (*frame_data(24)[:2], frame_data(24)[2] % 3)),
     ],
 )
-def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(search, simple, splitter, data):
-    model = search(Cs=CS, cv=splitter, **TIGHT).fit(*data[:2], groups=data[2] if len(data) > 2 else None)
-    means = plain_loop(simple, list(splitter.split(data[0], None, *data[2:])), *data)
+def test_it_picks_the_C_of_least_loss_as_a_plain_loop_does(splitter, data):
+    model = SetClassifierCV(Cs=CS, cv=splitter, **TIGHT).fit(**named(*data))
+    means = plain_loop(list(splitter.split(data[0], None, *data[2:])), data)
     np.testing.assert_allclose(model.cv_results_["loss"], means, atol=0.02)
     assert CS[int(np.argmin(model.cv_results_["loss"]))] == model.C_
     assert max(model.cv_results_["gap"]) <= 3e-6

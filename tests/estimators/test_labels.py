@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import coo_array, csc_matrix, csr_array
 
 from helpers.estimator_data import label_data
-from setloss.estimators import SetClassifier, SetClassifierCV
+from setloss.estimators import SetClassifier
 from setloss.estimators.labels import labels_of
 
 pd = pytest.importorskip("pandas")
@@ -134,11 +134,6 @@ def test_33000_sparse_labels_take_one_byte_each():
     assert model.score(np.eye(n), Y) == 1
     truth, _ = labels.labels.truth(Y, n)
     np.testing.assert_array_equal(truth, labels.positive)
-
-
-def test_sparse_labels_are_searched_as_dense_ones_are():
-    found = [SetClassifierCV(Cs=[0.1, 1.0], cv=3).fit(X, labels).cv_results_ for labels in (Y, csr_array(Y))]
-    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize(

@@ -69,9 +69,13 @@ def test_the_intercept_is_a_feature_of_constant_value():
 
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_the_intercept_weighs_as_much_as_the_mean_row_by_default(form):
-    expected = SetClassifier(intercept_scaling=np.sqrt((X**2).sum() / len(X)), **TIGHT).fit(X, Y)
-    found = SetClassifier(**TIGHT).fit(form(X), Y)
-    np.testing.assert_allclose(found.intercept_, expected.intercept_, rtol=1e-6)
+    means = (np.bincount(groups, WEIGHTS) / np.bincount(groups))[groups]
+    for rows, *sets, weights, of_rows in ((F, y, groups, WEIGHTS, means), (X, Y, None, means[:18], means[:18])):
+        mean = np.sqrt(np.average((rows**2).sum(axis=1), weights=of_rows))
+        expected = SetClassifier(intercept_scaling=mean, **TIGHT).fit(**named(rows, *sets, weights))
+        found = SetClassifier(**TIGHT).fit(**named(form(rows), *sets, weights))
+        np.testing.assert_allclose(found.intercept_, expected.intercept_, rtol=1e-6)
+    expected = SetClassifier(**TIGHT).fit(X, Y)
     tenfold = SetClassifier(C=0.01, **TIGHT).fit(form(10 * X), Y)  # the units of the features do not matter
     np.testing.assert_allclose(tenfold.predict(10 * X), expected.predict(X))
     assert SetClassifier().fit(form(np.zeros((len(Y), 2))), Y).intercept_.shape == (Y.shape[1],)
