@@ -232,6 +232,7 @@ FIXED = from_set_function(SetFunction.symmetric([0, 1, 2]))
         (lambda: Hamming("no"), "normalize is True or False; got 'no'"),
         (lambda: Dice().on_counts("a", 2), "positives and negatives are whole numbers .* 'a'"),
         (lambda: Dice().on_counts(2.5, 2), "positives and negatives are whole numbers .* 2.5"),
+        (lambda: FIXED.distinct_counts(np.array([2, 2]), np.array([0, 1])), "for sets of 2 elements; got one of 3"),
         (lambda: FIXED.set_function([0, 1, 1]), "this loss is for sets of 2 elements; .* 3"),
         (lambda: FIXED([0, 1, 1], [0, 0, 0], groups=[0, 0, 0]), "for sets of 2 elements; got one of 3"),
         (lambda: loss_named("dyce"), "there is no loss 'dyce'; the names are dice, f1, jaccard"),
