@@ -94,7 +94,7 @@ def test_data_without_labels_have_an_expected_score(folder):
     assert 0 < expected["low"] <= expected["value"] <= expected["high"] < 1
     assert abs(expected["value"] - known["rows"]["decided"]["f1"]) < 0.15
     assert f"F1 that the model expects: {expected['value']:.4f}, with 90 %" in run("evaluate m.skops new.csv").stdout
-    assert "lacks the columns of labels, 'y_0', 'y_1', 'y_2'" in run("evaluate m.skops new.csv").stderr
+    assert "none of the columns of labels 'y_0', 'y_1', 'y_2'" in run("evaluate m.skops new.csv").stderr
     assert "leave --loss out" in complaint("evaluate m.skops new.csv --loss jaccard")
 
 

@@ -9,7 +9,7 @@ import pytest
 import setloss
 from helpers.command_line import complaint, parsed, run
 from helpers.tables import orders
-from setloss.cli.training_options import LinearOptions, TrainingOptions, estimator_for
+from setloss.cli.train import LinearOptions, TrainingOptions, estimator_for
 
 pd = pytest.importorskip("pandas")
 

@@ -91,7 +91,7 @@ def evaluate(
     else:
         if not labelled:
             columns = listed(trained.source.columns or ["label"])
-            say(f"{data.data} lacks the columns of labels, {columns}, so nothing is compared")
+            say(f"{data.data} has none of the columns of labels {columns}, so nothing is compared")
         _print_words(facts, f"{model} on {data.data}", what)
     if plot is not None:
         say(f"figure written to {plot}")

@@ -159,7 +159,7 @@ class DataOptions:
                 raise InputError(f"the model was trained on {kind}, and {self.data} is none; give {suffixes}")
             found = self._table_for(model, labels) if is_table else self._read({} if labels else {"labels": 0})
             if isinstance(found, LabelSets) != model.of_label_sets:
-                kinds = ("label sets", "tracks") if isinstance(found, LabelSets) else ("tracks", "label sets")
+                kinds = ("tracks", "label sets") if model.of_label_sets else ("label sets", "tracks")
                 raise InputError(f"{self.data} holds {kinds[0]} and the model was trained on {kinds[1]}")
             if labels and isinstance(found, LabelSets) and has_labels(found):
                 found = self._with_labels_of(model.source.labels or [], found)
