@@ -12,7 +12,8 @@ ARFF = "@relation r\n@attribute a numeric\n@attribute c {u,v}\n@attribute p {0,1
 
 BROKEN = [
     ("a.csv", None, {}, "there is no file", "check the path"),
-    ("a.csv", "", {}, "is empty", "unfinished download"),
+    ("a.csv", "", {}, "cannot be read as a table", "Empty CSV file"),
+    ("a.arff", "", {"labels": 1}, "cannot be read as ARFF"),
     ("a.npz", "x", {}, "read it with numpy.load", "fit SetDecisionCV()", ".csv, .tsv, .parquet and .arff"),
     *(
         (f"a.{suffix}", "1 1:1\n", {}, "load_svmlight_file", ".csv")

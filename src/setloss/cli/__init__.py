@@ -32,20 +32,15 @@ for command in (decompose, check, explore, train, predict, evaluate):
     app.command(epilog=EPILOG)(command)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"setloss {setloss.__version__}")
-        raise typer.Exit
-
-
 @app.callback(invoke_without_command=True)
 def _setloss(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
+    if version:
+        typer.echo(f"setloss {setloss.__version__}")
+        raise typer.Exit
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -42,8 +42,7 @@ COUNTS = {1: ("mistakes",), 2: ("FN", "FP")}
 MAX_ELEMENTS = 10**7
 """Largest number of elements; what works without a table works up to here in seconds."""
 
-_option = partial(panel_option, "The loss")
-_count = partial(_option, max=MAX_ELEMENTS, metavar="N")
+_count = partial(panel_option, "The loss", max=MAX_ELEMENTS, metavar="N")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class SetFunctionOptions(LossOptions):
     size: Annotated[int | None, _count("Elements of a cost curve's set.", min=1)] = None
     table: Annotated[
         Path | None,
-        _option(
+        panel_option(
+            "The loss",
             "CSV file: c(0), ..., c(p), or false negatives (rows) x false positives (columns).",
             exists=True,
             dir_okay=False,

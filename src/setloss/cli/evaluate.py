@@ -78,7 +78,9 @@ def evaluate(
                 surest_first = np.argsort(estimator.expected_loss(X, **beside)[judged], kind="stable")
                 scores, answered = 1 - losses[surest_first], answered[judged][surest_first]
             if labelled and promise is not None:
-                facts["promise"] = _kept(promise, scores, answered)
+                share, kept = float(answered.mean()), scores[answered]
+                facts["promise"] = {"words": str(promise), "at_least": 1 - promise.at_most, "share": share}
+                facts["promise"] |= {"score": float(kept.mean()) if len(kept) else None, "error": _error(kept)}
     what = "F1" if name == "f1" else f"1 - loss of {name}"
     if not labelled and facts["expected_score"] is None:
         remedy = "" if loss == LossOptions() else "; it can for the loss that it was trained for: leave --loss out"
@@ -151,21 +153,6 @@ def _print_words(facts: dict[str, Any], title: str, what: str) -> None:
 
 def _spread(mean: dict[str, Any]) -> str:
     return "" if mean["error"] is None else f" +- {mean['error']:.4f}"
-
-
-# -------------------------------------------------------------------- promises
-
-
-def _kept(promise: Any, scores: Any, answered: Any) -> dict[str, Any]:
-    """A promise, and what was observed of it."""
-    of = scores[answered]
-    return {
-        "words": str(promise),
-        "at_least": 1 - promise.at_most,
-        "share": len(of) / len(scores),
-        "score": float(of.mean()) if len(of) else None,
-        "error": _error(of),
-    }
 
 
 def _draw(path: Path, score: str, promise: Any, scores: Any, answered: Any) -> None:

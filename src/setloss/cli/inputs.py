@@ -15,13 +15,10 @@ from setloss.cli.commands import InputError, LossOptions, names_in, panel_option
 from setloss.io import DatasetError, LabelSets, Tracks, is_table_file, read, read_table
 from setloss.io.data import listed, require_names
 from setloss.io.models import ModelFileError, load
-from setloss.io.tables import SUFFIXES as TABLES
-from setloss.io.tables import bag_ids
+from setloss.io.tables import TABLES, bag_ids
 
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="File written by setloss train.")]
-TrustedOption = Annotated[
-    str | None, typer.Option(help="Other packages that the model may be made of, as xgboost,lightgbm.")
-]
+TrustedOption = Annotated[str | None, typer.Option(help="Packages that the model may hold, as xgboost,lightgbm.")]
 
 _option = partial(panel_option, "Reading DATA: more")
 
@@ -66,7 +63,6 @@ class TrainedModel:
     encoder: Any
     source: Source
     decides: bool
-    takes_tables: bool
     of_label_sets: bool
 
     @classmethod
@@ -88,8 +84,8 @@ class TrainedModel:
                 for part, name in ((model, "feature_names_in_"), (estimator, "label_names_"))
             )
             source = Source(**getattr(model, "source_", {"features": features, "labels": labels, "columns": labels}))
-            decides, takes_tables = hasattr(estimator, "decision_"), features is not None
-            trained = cls(model, estimator, encoder, source, decides, takes_tables, rows_are_sets(estimator))
+            decides = hasattr(estimator, "decision_")
+            trained = cls(model, estimator, encoder, source, decides, rows_are_sets(estimator))
         if not trained.decides and not hasattr(estimator, "loss"):
             raise InputError(f"{path} gives scores and decides nothing; save SetDecisionCV around the classifier")
         if not trained.decides and loss != LossOptions():
@@ -135,9 +131,7 @@ class DataOptions:
             help="Column with all labels of a row, prefix or names of columns; arff: XML file, or how many."
         ),
     ] = None
-    separator: Annotated[str | None, _option("Sign between labels in one cell.", show_default="found: ; | or ,")] = (
-        None
-    )
+    separator: Annotated[str | None, _option("Sign between labels in one cell.", show_default="; | or ,")] = None
     group: Annotated[str | None, _option("Tracks: column of the bag.", show_default="group")] = None
     label: Annotated[str | None, _option("Tracks: column of the label.", show_default="label")] = None
     ignore: Annotated[str | None, _option("Columns to leave out.", metavar="NAME,...")] = None
@@ -153,9 +147,9 @@ class DataOptions:
     def read_for(self, model: TrainedModel, *, labels: bool) -> LabelSets | Tracks:
         """Rows for a model, whose columns are found by the names that it knows; with `labels`, also those it has."""
         with _in_options():
-            is_table = is_table_file(self.data)
-            if is_table != model.takes_tables:
-                kind, suffixes = ("a table", ", ".join(TABLES)) if model.takes_tables else ("arrays", ".arff")
+            is_table, was_table = is_table_file(self.data), hasattr(model.model, "feature_names_in_")
+            if is_table != was_table:
+                kind, suffixes = ("a table", ", ".join(TABLES)) if was_table else ("arrays", ".arff")
                 raise InputError(f"the model was trained on {kind}, and {self.data} is none; give {suffixes}")
             found = self._table_for(model, labels) if is_table else self._read({} if labels else {"labels": 0})
             if isinstance(found, LabelSets) != model.of_label_sets:

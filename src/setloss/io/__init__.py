@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from setloss.io.arff import read_arff
 from setloss.io.data import DatasetError, LabelSets, Tracks, existing_file
 from setloss.io.models import ModelFileError
-from setloss.io.tables import SUFFIXES as TABLES
-from setloss.io.tables import read_columns, read_table
+from setloss.io.tables import TABLES, read_columns, read_table
 
 if TYPE_CHECKING:
     from setloss.io.encoding import TableEncoder

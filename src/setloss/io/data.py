@@ -68,12 +68,10 @@ class Tracks:
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that is there and not empty."""
+    """The path of a file that is there."""
     file = Path(path)
     if not file.is_file():
         raise DatasetError(f"there is no file {file}; check the path")
-    if file.stat().st_size == 0:
-        raise DatasetError(f"{file} is empty; it may be an unfinished download")
     return file
 
 

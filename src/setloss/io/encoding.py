@@ -133,7 +133,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.id_ = next(iter(self._named("id")), None)
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
-        self.categories_ = {name: _frequent(_texts(X[name])) for name in self._named("category")}
+        counts = {name: _texts(X[name]).value_counts() for name in self._named("category")}
+        self.categories_ = {name: found[found >= FEWEST_ROWS].index.tolist() for name, found in counts.items()}
         values = self._values(X)
         if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
@@ -188,12 +189,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         import pandas
 
         wanted = [column for column in self.columns_ if column.role not in ("id", "left out")]
-        require_names(
-            "the table",
-            X.columns,
-            [column.name for column in wanted],
-            "the features of the model (a column of empty cells will do)",
-        )
+        names = [column.name for column in wanted]
+        require_names("the table", X.columns, names, "the features of the model (a column of empty cells will do)")
         values: dict[str, Any] = {}
         for name, role, _, reading in wanted:
             if role == "number":
@@ -302,12 +299,6 @@ def _numbers(column: Series[Any]) -> NDArray[np.float64]:
 def _texts(column: Series[Any]) -> Series[Any]:
     """The cells of a column as text, "" where one is empty."""
     return column.astype(object).where(column.notna(), "").astype(str)
-
-
-def _frequent(texts: Series[Any]) -> list[str]:
-    """The values that enough rows have."""
-    counts = texts.value_counts()
-    return [str(value) for value in counts[counts >= FEWEST_ROWS].index]
 
 
 def _refuse_lost(column: Series[Any], lost: Any, what: str) -> None:

@@ -41,7 +41,7 @@ from setloss.io.data import (
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-SUFFIXES = (".csv", ".tsv", ".parquet")
+TABLES = (".csv", ".tsv", ".parquet")
 
 
 def read_table(path: str | os.PathLike[str], *, text: Sequence[str] = ()) -> DataFrame:
