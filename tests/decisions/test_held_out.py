@@ -25,9 +25,9 @@ def test_samples_and_parts():
     data = held_out(True)
     assert len(data.sample(5)) == 5
     assert data.sample(12) is data
-    for train, test, here in data.splits():
-        assert len(train) + len(test) == 12
-        np.testing.assert_array_equal(test.weights, data.weights[here])
+    here = data.folds == data.folds[0]
+    np.testing.assert_array_equal(data.part(here).weights, data.weights[here])
+    np.testing.assert_array_equal(data.without(data.folds[0]).weights, np.where(here, 0, data.weights))
 
 
 def test_losses_are_those_on_known_labels():

@@ -10,7 +10,7 @@ from setloss.decisions.calibration import LONGEST, BagPotentials, Calibration, L
 from setloss.decisions.count_model import CountModel
 from setloss.decisions.fitting import Widths, calibrate
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.rules import MOST_SETS, RULES, RuleLearner, standard_error
+from setloss.decisions.rules import MOST_SETS, RULES, Judged, RuleLearner, standard_error
 from setloss.losses import Dice
 
 
@@ -36,8 +36,8 @@ def half_of_them_shifted(n=300, p=8, seed=0):
 
 def choice(data):
     learner = RuleLearner.of(data)
-    losses = learner.judged(learner.candidates, Dice())
-    return learner.choose(losses), learner.summary(losses)
+    judged = learner.judged("auto", Dice())
+    return learner.choose(judged), {name: found.summary(data.weights) for name, found in judged.items()}
 
 
 def test_auto_takes_counts_where_sizes_are_known():
@@ -60,17 +60,18 @@ def test_auto_weighs_sets():
     scores, truth = np.concatenate([known.scores, wrong.scores]), np.concatenate([known.truth, wrong.truth])
     learner = RuleLearner.of(rows(scores, truth))
     losses = {"counts": np.arange(600) >= 300, "threshold": np.arange(600) < 300}
+    judged = {name: Judged(None, [], each) for name, each in losses.items()}
     for heavy, name in ((slice(0, 300), "counts"), (slice(300, 600), "threshold")):
         weights = np.ones(600)
         weights[heavy] = 5
-        assert RuleLearner(rows(scores, truth, weights), learner.family).choose(losses) == name
+        assert RuleLearner(rows(scores, truth, weights), learner.family).choose(judged) == name
 
 
 def test_rules_are_judged_on_sets_they_have_not_learned_on():
     """Few sets, scores that say nothing: a threshold learned on all of them looks better than it is."""
     generator = np.random.default_rng(4)
     data = rows(generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.5)
-    found = RuleLearner.of(data).judged(["threshold"], Dice())["threshold"]
+    found = RuleLearner.of(data).judged("threshold", Dice())["threshold"].losses
     for fold in range(5):
         others, here = data.folds != fold, data.folds == fold
         cuts = np.concatenate([[-9.0], np.sort(np.ravel(data.scores[others]))])
@@ -87,19 +88,20 @@ def test_models_without_a_fold_are_those_of_the_other_sets():
     data = exactly(3)
     learner = RuleLearner.of(data)
     assert learner.widths != Widths()
-    for fold, model in enumerate(learner.models_without):
-        others = calibrate(data.part(data.folds != fold), learner.family, learner.widths, learner.model)
+    whole, *parts = learner.models
+    for fold, model in enumerate(parts):
+        others = calibrate(data.part(data.folds != fold), learner.family, learner.widths, whole)
         np.testing.assert_allclose(model.marginals(data.scores), others.marginals(data.scores), atol=0.02)
     for name in RULES[1:]:
-        observed, expected = learner.judged([name], Dice())[name], learner.expected(name, Dice())
-        assert expected.mean() == pytest.approx(observed.mean(), abs=0.1)  # of independent labels .3
+        found = learner.judged(name, Dice())[name]
+        assert learner.reliability(found, Dice()).bias == pytest.approx(0, abs=0.1)  # of independent labels .3
 
 
 def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
     data = exactly(3)
     data = rows(data.scores, data.truth, np.linspace(0.5, 2, 300))
     learner = RuleLearner.of(data)
-    losses = learner.judged(RULES[1:], Dice())
+    losses = {name: learner.judged(name, Dice())[name].losses for name in RULES[1:]}
     means = {name: np.average(values, weights=data.weights) for name, values in losses.items()}
     found = {rule: learner.decided_loss(rule, Dice(), "samples") for rule in RULES}
     assert found == pytest.approx(means | {"auto": min(means["counts"], means["threshold"])})
@@ -136,16 +138,21 @@ def test_the_empty_set_stands_apart_in_the_prior():
 
 
 def test_reliability_is_observed_minus_expected():
-    data = rows(np.zeros((4, 2)), np.zeros((4, 2), bool), np.array([1.0, 1, 1, 3]))
-    observed, expected = np.array([0.5, 0.5, 0.5, 0.9]), np.array([0.4, 0.4, 0.4, 0.4])
-    found = RuleLearner(data, None).reliability(observed, expected)
-    differences = np.repeat(observed - expected, [1, 1, 1, 3])
-    assert found.bias == pytest.approx(differences.mean())
-    assert found.spread == pytest.approx(differences.std())
-    assert found.error == pytest.approx(standard_error(observed - expected, data.weights))
+    data = exactly(3, n=40)
+    data = rows(data.scores, data.truth, np.repeat([1.0, 1, 1, 3], 10))
+    learner = RuleLearner.of(data)
+    judged, expected = learner.judged("half", Dice())["half"], np.empty(40)
+    for fold, model in enumerate(learner.models[1:]):
+        here = data.folds == fold
+        expected[here] = model.expected_losses(data.scores[here] > 0, data.scores[here], Dice())
+    found, differences = learner.reliability(judged, Dice()), judged.losses - expected
+    copies = np.repeat(differences, data.weights.astype(int))
+    assert found.bias == pytest.approx(copies.mean())
+    assert found.spread == pytest.approx(copies.std())
+    assert found.error == pytest.approx(standard_error(differences, data.weights))
     widths = found.half_width(10, 0.9), found.half_width(10**9, 0.9)
     errors = np.hypot(found.error, found.spread / np.sqrt(10)), found.error
-    assert widths == pytest.approx(stats.t(df=3).ppf(0.95) * np.array(errors))  # four folds
+    assert widths == pytest.approx(stats.t(df=4).ppf(0.95) * np.array(errors))  # five folds
 
 
 def test_standard_error_of_equal_weights_is_the_usual_one():

@@ -111,13 +111,13 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     best, value = Widths(), -np.inf
     if len(np.unique(data.folds)) < 2:
         return best
-    folds = list(data.splits())
-    starts = [calibrate(train, None, best) for train, _, _ in folds]  # each search begins where the one before ended
+    folds = [(data.part(data.folds != fold), data.part(data.folds == fold)) for fold in np.unique(data.folds)]
+    starts = [calibrate(train, None, best) for train, _ in folds]  # each search begins where the one before ended
     for bias in BIAS_WIDTHS:
         counts = COUNT_WIDTHS if potentials is not None and bias == BIAS_WIDTHS[0] else [best.counts]
         for widths in [Widths(bias, count) for count in counts]:
             found = 0.0
-            for i, (train, test, _) in enumerate(folds):
+            for i, (train, test) in enumerate(folds):
                 starts[i] = calibrate(train, potentials, widths, starts[i])
                 found += float(test.weights @ starts[i].log_likelihoods(test))
             best, value = (widths, found) if found > value else (best, value)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,12 +53,6 @@ class HeldOut:
         kept = np.zeros(len(self), dtype=bool)
         kept[np.random.default_rng(0).permutation(len(self))[:most]] = True
         return self.part(kept)
-
-    def splits(self) -> Iterator[tuple[HeldOut, HeldOut, Flags]]:
-        """For every fold: the sets of the others, its own, and which those are."""
-        for fold in np.unique(self.folds):
-            inside = self.folds == fold
-            yield self.part(~inside), self.part(inside), inside
 
     def __len__(self) -> int:
         return len(self.weights)

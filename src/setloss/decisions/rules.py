@@ -14,9 +14,10 @@ numbers to learn, so where there are many sets, `MOST_SETS` of them, at random, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -25,7 +26,7 @@ from setloss.bags import Bags
 from setloss.decisions.calibration import BagPotentials, Calibration, LabelPotentials, Potentials
 from setloss.decisions.fitting import MOST_WORK, Widths, calibrate, chosen_widths, within_work, work_of_a_set
 from setloss.decisions.held_out import HeldOut, mean_loss
-from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets, thresholds_without
+from setloss.decisions.threshold_scan import column_thresholds, thresholds_without
 from setloss.losses import CountLoss, Loss
 from setloss.typing import Array, Flags
 
@@ -76,6 +77,21 @@ class Reliability:
         return float(stdtrit(self.folds - 1, 0.5 + level / 2) * error)
 
 
+class Judged(NamedTuple):
+    """A rule, the same rule learned without each fold, and the loss of every set by that without its own fold.
+
+    With a single fold there are no losses.
+    """
+
+    rule: Rule
+    without: Sequence[Rule]
+    losses: Array
+
+    def summary(self, weights: Array) -> tuple[float, float]:
+        """The mean held-out loss with its standard error."""
+        return float(np.average(self.losses, weights=weights)), standard_error(self.losses, weights)
+
+
 @dataclass(frozen=True, eq=False)
 class RuleLearner:
     """Held-out scores, and what every rule learns from them; models are fitted once for all losses.
@@ -97,8 +113,9 @@ class RuleLearner:
 
     @cached_property
     def folds(self) -> list[int]:
-        """The numbers of the folds."""
-        return [int(fold) for fold in np.unique(self.data.folds)]
+        """The numbers of the folds that rules are judged on; none if there is only one."""
+        folds = np.unique(self.data.folds).tolist()
+        return folds if len(folds) > 1 else []
 
     @cached_property
     def studied(self) -> HeldOut:
@@ -111,27 +128,19 @@ class RuleLearner:
         return chosen_widths(self.data, self.family)
 
     @cached_property
-    def model(self) -> Calibration:
-        """The count model."""
-        return calibrate(self.studied, self.family, self.widths)
+    def models(self) -> list[Calibration]:
+        """The count model, and those learned without each fold."""
+        return self._models(self.family)
 
     @cached_property
-    def independent(self) -> Calibration:
-        """The model of independent elements."""
-        return calibrate(self.studied, None, self.widths)
+    def independent_models(self) -> list[Calibration]:
+        """The same for independent elements."""
+        return self._models(None)
 
-    @cached_property
-    def models_without(self) -> list[Calibration]:
-        """The count models learned without each fold."""
-        return self._without(self.family, self.model)
-
-    @cached_property
-    def independent_without(self) -> list[Calibration]:
-        """The models of independent elements learned without each fold."""
-        return self._without(None, self.independent)
-
-    def _without(self, family: Potentials | None, start: Calibration) -> list[Calibration]:
-        return [calibrate(self.studied.without(fold), family, self.widths, start) for fold in self.folds]
+    def _models(self, family: Potentials | None) -> list[Calibration]:
+        whole = calibrate(self.studied, family, self.widths)
+        others = [calibrate(self.studied.without(fold), family, self.widths, whole) for fold in self.folds]
+        return [whole, *others]
 
     def log_likelihoods(self) -> tuple[Array, Array]:
         """Of held-out sets by a model of usual widths, what scorers are compared by; and the weights of the sets."""
@@ -142,76 +151,55 @@ class RuleLearner:
         """The rules that "auto" compares."""
         return "counts" if self.family else "plug-in", "threshold"
 
-    def rule(self, name: str, loss: CountLoss) -> Rule:
-        """The rule of that name, learned on all held-out scores."""
-        if name in ("counts", "plug-in"):
-            return self.model if name == "counts" else self.independent
-        return Threshold(threshold_of_sets(self.data, loss) if name == "threshold" else 0.0)
+    def judged(self, rule: str, loss: CountLoss) -> dict[str, Judged]:
+        """The rule of that name ("auto": both candidates) and `REFERENCES`."""
+        names = self.candidates if rule == "auto" else (rule,)
+        rules = {name: self._rules(name, loss) for name in (*names, *REFERENCES)}
+        losses = {name: np.empty(len(self.data) if self.folds else 0) for name in rules}
+        for i, fold in enumerate(self.folds, start=1):
+            test = self.data.part(here := self.data.folds == fold)
+            for name, found in losses.items():
+                found[here] = test.losses(rules[name][i].sets(test.scores, loss, test.bags), loss)
+        return {name: Judged(whole, without, losses[name]) for name, (whole, *without) in rules.items()}
 
-    def rules_without(self, name: str, loss: CountLoss) -> Sequence[Rule]:
-        """The rules of that name that have not learned on each fold."""
+    def _rules(self, name: str, loss: CountLoss) -> Sequence[Rule]:
+        """The rule of that name, and the same learned without each fold."""
         if name in ("counts", "plug-in"):
-            return self.models_without if name == "counts" else self.independent_without
+            return self.models if name == "counts" else self.independent_models
         if name == "half":
-            return [Threshold(0.0)] * len(self.folds)
-        return [Threshold(value) for value in thresholds_without(self.data, loss, self.folds)]
+            return [Threshold(0.0)] * (1 + len(self.folds))
+        return [Threshold(value) for value in thresholds_without(self.data, loss, [-1, *self.folds])]
 
-    def judged(self, names: Iterable[str], loss: CountLoss) -> dict[str, Array]:
-        """The losses (n,) of every set by rules that have not learned on its fold; none with a single fold."""
-        if len(self.folds) < 2:
-            return {}
-        rules = {name: self.rules_without(name, loss) for name in (*names, *REFERENCES)}
-        found = {name: np.empty(len(self.data)) for name in rules}
-        for i, (test, here) in enumerate(self._tests()):
-            for name, losses in found.items():
-                losses[here] = test.losses(rules[name][i].sets(test.scores, loss, test.bags), loss)
-        return found
-
-    def _tests(self) -> Iterator[tuple[HeldOut, Flags]]:
-        """The sets of each fold, and which they are."""
-        for fold in self.folds:
-            here = self.data.folds == fold
-            yield self.data.part(here), here
+    def choose(self, judged: dict[str, Judged]) -> str:
+        """The candidate of least mean held-out loss, of equal ones the first; the first where nothing is judged."""
+        weights = self.data.weights
+        return min(self.candidates, key=lambda name: float(weights @ judged[name].losses) if self.folds else 0.0)
 
     def decided_loss(self, rule: str, loss: CountLoss, average: str) -> float:
         """The mean held-out loss of what a rule decides ("auto": of the better one); 0 with a single fold."""
+        if not self.folds:
+            return 0.0
         if average == "samples":
-            names = self.candidates if rule == "auto" else (rule,)
-            losses = self.summary(self.judged(names, loss))
-            return min(losses[name][0] for name in names) if losses else 0.0
+            judged = self.judged(rule, loss)
+            return judged[self.choose(judged) if rule == "auto" else rule].summary(self.data.weights)[0]
         chosen = np.zeros_like(self.data.truth)
-        for model, (train, test, here) in zip(self.independent_without, self.data.splits(), strict=True):
-            chosen[here] = test.scores > column_thresholds(train, model.marginals(train.scores), loss, average)
+        for i, fold in enumerate(self.folds, start=1):
+            train = self.data.part(~(here := self.data.folds == fold))
+            chances = self.independent_models[i].marginals(train.scores)
+            chosen[here] = self.data.scores[here] > column_thresholds(train, chances, loss, average)
         return mean_loss(self.data, chosen, loss, average)
 
-    def expected(self, name: str, loss: CountLoss) -> Array:
-        """The losses (n,) that models without a set's fold expect of what the rule of that name then decides."""
-        found, rules = np.empty(len(self.data)), self.rules_without(name, loss)
-        for rule, model, (test, here) in zip(rules, self.models_without, self._tests(), strict=True):
-            sets = rule.sets(test.scores, loss, test.bags)
-            found[here] = model.expected_losses(sets, test.scores, loss, test.bags)
-        return found
-
-    def reliability(self, observed: Array, expected: Array) -> Reliability:
-        """How far the losses that the model expects are from those observed on held-out folds."""
-        differences, weights = observed - expected, self.data.weights
+    def reliability(self, judged: Judged, loss: CountLoss) -> Reliability:
+        """How far the losses that the model without a set's fold expects are from those observed."""
+        expected, weights = np.empty(len(self.data)), self.data.weights
+        for i, fold in enumerate(self.folds):
+            test = self.data.part(here := self.data.folds == fold)
+            sets = judged.without[i].sets(test.scores, loss, test.bags)
+            expected[here] = self.models[1 + i].expected_losses(sets, test.scores, loss, test.bags)
+        differences = judged.losses - expected
         mean = float(np.average(differences, weights=weights))
         spread = float(np.sqrt(np.average((differences - mean) ** 2, weights=weights)))
         return Reliability(mean, standard_error(differences, weights), spread, len(self.folds))
-
-    def choose(self, losses: dict[str, Array]) -> str:
-        """The candidate of least mean held-out loss, of equal ones the first; the first where nothing is judged."""
-        if not losses:
-            return self.candidates[0]
-        return min(self.candidates, key=lambda name: float(self.data.weights @ losses[name]))
-
-    def summary(self, losses: dict[str, Array]) -> dict[str, tuple[float, float]]:
-        """The mean held-out loss of each rule with its standard error."""
-        weights = self.data.weights
-        return {
-            name: (float(np.average(values, weights=weights)), standard_error(values, weights))
-            for name, values in losses.items()
-        }
 
 
 def standard_error(values: Array, weights: Array) -> float:

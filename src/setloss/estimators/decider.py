@@ -118,22 +118,20 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         loss, data = self._loss(), learner.data
         self.__dict__.pop("_promise", None)
         labels.set_attributes(self)
-        self.calibration_ = learner.model
+        self.calibration_ = learner.models[0]
         self._learned_for = self._how
         if self.average != "samples":
             self.rule_name_, self.rule_losses_, self._reliability = "threshold", {}, None
-            chances = learner.independent.marginals(data.scores)
+            chances = learner.independent_models[0].marginals(data.scores)
             self.rule_ = Threshold(column_thresholds(data, chances, loss, self.average))
             return
-        losses = learner.judged(learner.candidates if self.rule == "auto" else [self.rule], loss)
-        self.rule_name_ = learner.choose(losses) if self.rule == "auto" else self.rule
-        self.rule_losses_ = learner.summary(losses)
-        self.rule_ = learner.rule(self.rule_name_, loss)
-        self.threshold_ = float(threshold_of_sets(data, loss))
-        self._reliability = None
-        if losses:
-            name = self.rule_name_
-            self._reliability = learner.reliability(losses[name], learner.expected(name, loss))
+        judged = learner.judged(self.rule, loss)
+        self.rule_name_ = name = learner.choose(judged) if self.rule == "auto" else self.rule
+        self.rule_, self.threshold_ = judged[name].rule, threshold_of_sets(data, loss)
+        self.rule_losses_, self._reliability = {}, None
+        if learner.folds:
+            self.rule_losses_ = {rule: found.summary(data.weights) for rule, found in judged.items()}
+            self._reliability = learner.reliability(judged[name], loss)
 
     # ---------------------------------------------------------------- deciding
 

@@ -1,7 +1,7 @@
 """Scores of labels from any classifier, on examples it was not trained on.
 
 Scores are log-odds of `predict_proba` in any of its forms, or `decision_function` where there is none. Labels are
-handed to classifiers as int64, for scikit-learn numbers columns in the type of y and int8 ends at 127.
+handed to classifiers as int32, for scikit-learn numbers columns in the type of y and int8 ends at 127.
 `LabelwiseClassifier` is a binary classifier for each label, trained where it is known.
 """
 

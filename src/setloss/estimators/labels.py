@@ -78,8 +78,8 @@ class LabelMatrix:
 
     @property
     def numbers(self) -> NDArray[Any]:
-        """0 and 1 as int64; floats with NaN if some label is missing."""
-        return self.positive.astype(np.int64) if self.known.all() else np.where(self.known, self.positive, np.nan)
+        """0 and 1 as int32; floats with NaN if some label is missing."""
+        return self.positive.astype(np.int32) if self.known.all() else np.where(self.known, self.positive, np.nan)
 
 
 # -------------------------------------------------------------------- reading

@@ -7,7 +7,7 @@ by the held-out loss of what is decided, for that is what is asked for, and a li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -78,9 +78,9 @@ class Examples:
         return replace(self, labels=self.labels.part(slice(None), some))
 
     def folds_with(self, enough: int, fewest: int = 1) -> int:
-        """The number of folds that hold out as many sets."""
-        assert self.splits is not None
-        return min(len(self.splits), max(fewest, -(-enough * len(self.splits) // len(self.layout))))
+        """The number of folds that hold out as many sets; classifiers that are fitted already have one."""
+        most = len(self.splits or [None])
+        return min(most, max(fewest, -(-enough * most // len(self.layout))))
 
     def fits_of(self, kind: Kind) -> int:
         """The number of fits that choosing one of a kind takes, about: a climb goes up once."""
@@ -106,20 +106,27 @@ class Trial:
 
     def run(self, folds: int) -> RuleLearner:
         """Hold out as many folds, those that were not yet, and learn from all."""
-        examples, done = self.examples, len(self.outputs)
-        assert examples.splits is not None
-        if self.learner is not None and done >= folds:
-            return self.learner
+        if self.learner is None or len(self.outputs) < folds:
+            self.outputs += self._outputs(len(self.outputs), folds)
+            rows, scores, self.certainty = gathered(self.outputs)
+            self.learner = RuleLearner.of(self.examples.held_out(rows, scores))
+        return self.learner
+
+    def _outputs(self, done: int, folds: int) -> Iterator[Outputs]:
+        """What the candidate says of the folds from `done` on; if it is fitted already, of everything."""
+        examples = self.examples
+        if examples.splits is None:
+            rows, p = np.flatnonzero(examples.needed), examples.labels.positive.shape[1]
+            scorer = Scorer(self.estimator, np.arange(p), np.zeros(p))
+            yield rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows))
+            return
         rest = [(train, test[examples.needed[test]]) for train, test in examples.splits[done:folds]]
         said = out_of_fold(self.estimator, examples.X, examples.labels, rest, self.params, examples.n_jobs)
         examples.fits.to_come(len(examples.splits) - done + 1)
         for fold in range(done + 1, folds + 1):
             examples.say("%s: fold %d of %d", in_words(self.estimator), fold, folds)
-            self.outputs.append(next(said))
+            yield next(said)
             examples.fits.done += 1
-        rows, scores, self.certainty = gathered(self.outputs)
-        self.learner = RuleLearner.of(examples.held_out(rows, scores))
-        return self.learner
 
     def log_likelihoods(self, folds: int) -> tuple[Array, Array]:
         """Of the labels of the sets of these folds, and the weights of the sets; asked for more folds each time."""
@@ -145,12 +152,13 @@ class Trial:
     def finished(self) -> tuple[Scorer, RuleLearner]:
         """A scorer that is trained on everything, and the learner of all folds."""
         examples = self.examples
-        assert examples.splits is not None
-        learner = self.run(len(examples.splits))
+        learner = self.run(examples.folds_with(len(examples.layout)))
+        scorer = self.outputs[0][1]
         self.outputs.clear()  # the learner has the scores
-        examples.say("%s: final fit on all %d sets", in_words(self.estimator), len(examples.layout))
-        scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, self.params)
-        examples.fits.done += 1
+        if examples.splits is not None:
+            examples.say("%s: final fit on all %d sets", in_words(self.estimator), len(examples.layout))
+            scorer = fit_scorer(self.estimator, examples.X, examples.labels, None, self.params)
+            examples.fits.done += 1
         return replace(scorer, certainty=self.certainty), learner
 
 
@@ -158,11 +166,7 @@ def fit_best(
     kinds: Sequence[Kind], examples: Examples, judge: Callable[[RuleLearner], float]
 ) -> tuple[Scorer, RuleLearner]:
     """Train the likeliest classifier of the kind of least held-out loss; `judge` gives that loss."""
-    if examples.splits is None:
-        fitted = [[_frozen(one, examples) for path in kind for one in path.estimators] for kind in kinds]
-        likeliest = [max(same, key=_mean_log_likelihood) if len(same) > 1 else same[0] for same in fitted]
-        return min(likeliest, key=lambda pair: judge(pair[1])) if len(likeliest) > 1 else likeliest[0]
-    examples.fits.to_come(sum(map(examples.fits_of, kinds)) + len(examples.splits) + 1)
+    examples.fits.to_come(sum(map(examples.fits_of, kinds)) + examples.folds_with(len(examples.layout)) + 1)
     trials = [_likeliest(kind, examples) for kind in kinds]
     if len(trials) == 1:
         return trials[0].finished()
@@ -186,19 +190,6 @@ def _likeliest(kind: Kind, examples: Examples) -> Trial:
     if len(trials) > 1:
         place = _climb(lambda i, j: trials[i].is_likelier(trials[j]), place, len(trials))
     return trials[place] if some is examples else Trial(trials[place].estimator, examples)
-
-
-def _frozen(estimator: Any, examples: Examples) -> tuple[Scorer, RuleLearner]:
-    """A classifier that is fitted already, and what is learned from its scores of everything."""
-    rows, p = np.flatnonzero(examples.needed), examples.labels.positive.shape[1]
-    scorer = Scorer(estimator, np.arange(p), np.zeros(p))
-    rows, scores, certainty = gathered([(rows, scorer, scorer.outputs(_safe_indexing(examples.X, rows)))])
-    return replace(scorer, certainty=certainty), RuleLearner.of(examples.held_out(rows, scores))
-
-
-def _mean_log_likelihood(found: tuple[Scorer, RuleLearner]) -> float:
-    values, weights = found[1].log_likelihoods()
-    return float(np.average(values, weights=weights))
 
 
 def _climb(is_higher: Callable[[int, int], bool], start: int, length: int) -> int:
