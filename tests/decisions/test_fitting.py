@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from setloss.bags import Bags
+from helpers.held_out import held_out
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
 from setloss.decisions.fitting import (
     BIAS_WIDTHS,
@@ -20,20 +20,14 @@ from setloss.decisions.fitting import (
 from setloss.decisions.held_out import HeldOut
 
 
-def held_out(layout, missing=False):
-    """Scores with labels that follow them, in rows or in bags of one to five."""
-    generator = np.random.default_rng(0)
-    bags = None if layout == "rows" else Bags.from_offsets([0, 3, 4, 9, 11, 14, 15])
-    scores = generator.normal(size=(12, 4) if bags is None else bags.elements)
-    truth = generator.random(scores.shape) < 1 / (1 + np.exp(-2 * scores))
-    known = generator.random(scores.shape) < 0.7 if missing else np.ones(scores.shape, dtype=bool)
-    sets = len(scores) if bags is None else len(bags)
-    weights = generator.uniform(0.5, 2.0, size=sets)
-    return HeldOut(scores, truth, known, weights, np.zeros(sets, dtype=np.intp), bags)
+def data_in(layout, missing=False):
+    """Sets in rows or in bags."""
+    data = held_out(layout == "bags")
+    return data if missing else replace(data, known=np.ones_like(data.known))
 
 
 def family_of(data):
-    return LabelPotentials(3) if data.bags is None else BagPotentials()
+    return LabelPotentials(4) if data.bags is None else BagPotentials()
 
 
 layouts = pytest.mark.parametrize("layout", ["rows", "bags"])
@@ -71,9 +65,9 @@ def test_potentials_are_as_free_as_held_out_sets_ask_for():
 
 
 def test_the_unit_of_the_scores_does_not_matter():
-    data = held_out("rows")
+    data = data_in("rows")
     others = [replace(data, scores=unit * data.scores) for unit in (1.0, 1e-3, 40.0)]
-    marginals = [calibrate(one, LabelPotentials(3), Widths()).marginals(one.scores) for one in others]
+    marginals = [calibrate(one, LabelPotentials(4), Widths()).marginals(one.scores) for one in others]
     np.testing.assert_allclose(marginals[1:], [marginals[0]] * 2, atol=1e-3)
 
 
@@ -81,7 +75,7 @@ def test_the_unit_of_the_scores_does_not_matter():
 @completeness
 @pytest.mark.parametrize("independent", [False, True], ids=["counts", "independent"])
 def test_the_gradient_is_that_of_the_value(layout, missing, independent):
-    data = held_out(layout, missing)
+    data = data_in(layout, missing)
     problem = _Problem.of(data, None if independent else family_of(data), Widths())
     point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
     _, gradient = problem(point)
@@ -93,7 +87,7 @@ def test_the_gradient_is_that_of_the_value(layout, missing, independent):
 @layouts
 @completeness
 def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
-    data = held_out(layout, missing)
+    data = data_in(layout, missing)
     family = family_of(data)
     problem = _Problem.of(data, family, Widths())
     point = np.random.default_rng(1).normal(size=len(problem.coordinates(None)))
@@ -112,7 +106,7 @@ def test_the_value_is_the_likelihood_but_for_the_prior(layout, missing):
 
 @layouts
 def test_no_step_from_the_calibration_is_likelier(layout):
-    data = held_out(layout)
+    data = data_in(layout)
     family = family_of(data)
     found = calibrate(data, family, Widths())
     problem = _Problem.of(data, family, Widths())

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from helpers.reference import masks
 from setloss import Dice, FBeta, Hamming, Jaccard, Tversky
-from setloss.decisions import expected_losses as losses_of_prefixes
 from setloss.decisions import pixels
 from setloss.decisions.pixels import moment_bounds
 from setloss.losses import PAPER_CURVES
@@ -130,18 +129,6 @@ def test_bounds_are_four_terms_and_the_fourth_moment(a, b):
         assert high[k] == pytest.approx(min(first + chances @ e**4 / d**4, 1))
 
 
-@pytest.mark.parametrize("loss", [Dice(), Jaccard(), FBeta(2)], ids=str)
-@pytest.mark.parametrize("share", [0.02, 0.3])
-def test_moments_against_the_exact_answer_on_an_image(loss, share):
-    rng = np.random.default_rng(0)
-    p = np.sort(rng.beta(0.3, 0.3 / share, 200))[::-1]
-    exact = 1 - losses_of_prefixes([np.log(p) - np.log1p(-p)], loss)[0]
-    low, high = moment_bounds(p, *loss.weights[::-1])
-    assert np.all(low <= exact + 1e-12)
-    assert np.all(exact <= high + 1e-12)
-    assert exact.max() - exact[np.argmax(low)] < 2e-4
-
-
 def test_errors_fall_with_the_size_of_the_image():
     rng = np.random.default_rng(1)
     errors = [decide_pixels(rng.beta(0.2, 2, n), "dice", method="moments").error for n in (10**3, 10**4, 10**5)]
@@ -193,19 +180,8 @@ def test_what_is_refused(call, message):
         call()
 
 
-def test_zero_division_and_free_false_negatives_count():
-    found = decide_pixels([0.3, 0.3], Dice(zero_division=0.0))
-    assert found.sets.tolist() == [True, True]
-    assert found.expected_loss == pytest.approx(0.63)
-    assert decide_pixels([0.5, 0.2], FBeta(0.0)).expected_loss == 0
-
-
 def test_of_equal_pixels_as_few_as_are_best():
     found = decide_pixels(np.full(20, 0.119), Tversky(2.0, 0.1))
     assert found.sets.sum() == 1
     assert not decide_pixels([0.5, 0.2], replace(FBeta(0.0), zero_division=0.5)).sets.any()
     assert found.expected_loss == pytest.approx(0.9017, abs=1e-4)
-
-
-def test_hamming_of_different_weights_cuts_elsewhere():
-    np.testing.assert_array_equal(decide_pixels([0.2, 0.4], Hamming(False, 3.0, 1.0)).sets, [False, True])

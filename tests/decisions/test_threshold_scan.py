@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from helpers.held_out import held_out
+from setloss.decisions import threshold_scan
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.threshold_scan import column_thresholds, threshold_of_column, threshold_of_sets
+from setloss.decisions.threshold_scan import (
+    column_thresholds,
+    threshold_of_column,
+    threshold_of_sets,
+    thresholds_without,
+)
 from setloss.losses import Dice, Hamming
 
 
@@ -19,43 +25,36 @@ def test_no_cut_has_less_loss(in_bags, seed):
     assert data.weights @ data.losses(data.scores > found, Dice()) == pytest.approx(min(costs))
 
 
-def test_one_cut_for_elements_that_are_judged_together():
-    generator = np.random.default_rng(0)
-    scores, truth, weights = generator.normal(size=40), generator.random(40) < 0.3, generator.uniform(1, 2, size=40)
+def test_one_threshold_for_all_labels_judges_them_as_one_set():
+    data = held_out(False)
+    each, truth = data.weights[:, None] * data.known, data.truth
 
     def cost(cut):
-        said = scores > cut
-        return Dice().value(weights @ (truth & ~said), weights @ (~truth & said), weights @ truth, weights @ ~truth)
+        said = data.scores > cut
+        flags = truth & ~said, ~truth & said, truth, ~truth
+        return Dice().value(*(np.sum(each * flag) for flag in flags))
 
-    found = threshold_of_column(scores, truth, weights, Dice())
-    assert cost(found) == pytest.approx(min(cost(cut) for cut in (*scores, -9.0)))
+    found = column_thresholds(data, np.zeros((12, 4)), Dice(), "micro")
+    assert cost(found) == pytest.approx(min(cost(cut) for cut in (*np.ravel(data.scores), -9.0)))
+    assert len(set(found)) == 1
+
+
+def test_many_scores_are_cut_between_some_of_them(monkeypatch):
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(300, 5))
+    truth = generator.random(scores.shape) < 1 / (1 + np.exp(1 - scores))
+    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(300), np.arange(300) % 5)
+    exact = thresholds_without(data, Dice(), [-1, 2])
+    assert exact[1] == pytest.approx(threshold_of_sets(data.part(data.folds != 2), Dice()), abs=0.01)
+    monkeypatch.setattr(threshold_scan, "MOST_PLACES", 200)
+    losses = [data.losses(scores > cut, Dice()).mean() for cut in (exact[0], threshold_of_sets(data, Dice()))]
+    assert losses[1] == pytest.approx(losses[0], abs=0.01)
 
 
 def test_of_equal_thresholds_the_one_nearest_to_0_is_taken():
     scores, truth = np.array([[4.0, 1.0, -1.0, -5.0]]), np.array([[True, False, True, False]])
     data = HeldOut(scores, truth, np.ones_like(truth), np.ones(1), np.zeros(1, dtype=np.intp))
     assert threshold_of_sets(data, Hamming()) == 2.5  # one mistake, as at -3
-
-
-def test_one_threshold_for_all_labels_counts_weights_as_copies():
-    generator = np.random.default_rng(3)
-    scores, truth = generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.3
-    weights = generator.integers(1, 9, size=30)
-    copies = np.repeat(np.arange(30), weights)
-    found = [
-        column_thresholds(
-            HeldOut(scores[i], truth[i], np.ones_like(truth[i]), w, np.zeros(len(i), dtype=np.intp)),
-            np.zeros((len(i), 3)), Dice(), "micro",
-        )
-        for i, w in ((np.arange(30), weights.astype(float)), (copies, np.ones(len(copies))))
-    ]  # fmt: skip
-    assert found[0] == pytest.approx(found[1])
-
-
-def test_thresholds_of_labels_and_of_all():
-    data = held_out(False)
-    assert column_thresholds(data, 0.5 * data.known, Dice(), "macro").shape == (4,)
-    assert len(set(column_thresholds(data, 0.5 * data.known, Dice(), "micro"))) == 1
 
 
 def test_the_cut_of_a_rare_label_follows_the_chances():

@@ -20,15 +20,6 @@ LINEAR = OneVsRestClassifier(LogisticRegression())
 TREES = ExtraTreesClassifier(10, min_samples_leaf=3, random_state=0)
 
 
-def word_counts(n=240, words=300, seed=0):
-    """Texts of very different lengths; three rare words each speak for one of four labels, common ones for none."""
-    generator = np.random.default_rng(seed)
-    Y = (generator.random((n, 4)) < 0.35).astype(int)
-    rates = np.tile(np.r_[np.zeros(12), generator.gamma(0.3, size=words - 12)], (n, 1))
-    rates[:, :12] += 0.25 * np.repeat(Y, 3, axis=1)
-    return csr_array(generator.poisson(rates * generator.lognormal(1, 1, size=(n, 1)))).astype(float), Y
-
-
 def ways(X):
     return [type(steps[0]) if steps else None for steps, _ in preparations(X)]
 
@@ -46,16 +37,6 @@ def test_preparations_that_change_nothing_or_make_no_sense_are_left_out():
 def test_the_search_begins_where_c_fits_the_length_of_the_rows():
     starts = {scale: PATH[default_kinds(csr_array(scale * np.eye(4)))[0][0].start] for scale in (0.1, 1.0, 10.0)}
     assert starts == {0.1: 1000.0, 1.0: 10.0, 10.0: 0.1}
-
-
-def test_word_counts_are_not_scaled_by_their_largest_value():
-    X, Y = word_counts()
-    model = SetDecisionCV(cv=3).fit(X[:160], Y[:160])
-    assert not any(isinstance(step, MaxAbsScaler) for step in model.estimator_)
-    scaled = SetDecisionCV(
-        [make_pipeline(MaxAbsScaler(), OneVsRestClassifier(LogisticRegression(C=C))) for C in PATH]
-    )
-    assert model.score(X[160:], Y[160:]) > scaled.set_params(cv=3).fit(X[:160], Y[:160]).score(X[160:], Y[160:])
 
 
 def test_kinds_of_named_classifiers():

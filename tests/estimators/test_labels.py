@@ -49,7 +49,7 @@ def test_whole_numbers_become_int64(dtype):
     bags = SetClassifier().fit(X, Y[:, 0].astype(dtype), groups=np.arange(len(X)) // 3)
     for model in (flat, bags):
         assert model.classes_.dtype == model.predict(X).dtype == np.int64
-    assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int64
+    assert labels_of(Y.astype(dtype), "test").numbers.dtype == np.int32
     large = np.where(Y[:, 0], np.uint64(2**63), np.uint64(7))
     assert labels_of(large, "test").labels.classes.tolist() == [7, 2**63]
 

@@ -16,9 +16,10 @@ scores are certain of.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,7 +27,7 @@ from scipy.special import expit, gammaln
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.decisions.scores import Counts, Layout, as_log_odds, potentials_of
+from setloss.decisions.scores import Counts, as_log_odds, as_numbers, as_potentials
 from setloss.typing import Array, Flags
 
 
@@ -69,24 +70,47 @@ class CountModel:
 
     def __init__(self, scores: ArrayLike, counts: Counts = None, bags: Bags | ArrayLike | None = None) -> None:
         array = as_log_odds(scores, "log-odds")
-        self.layout = Layout.of(array.shape, bags)
-        potentials = potentials_of(counts, self.layout)
-        self.parts = [SetsOfOneSize(*part) for part in zip(self.layout.split(array), potentials, strict=True)]
+        self.shape = array.shape
+        self.bags = bags if bags is None or isinstance(bags, Bags) else Bags.from_offsets(bags)
+        if self.bags is None and (array.ndim != 2 or array.shape[1] == 0):
+            raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {array.shape}")
+        if self.bags is not None and array.shape != (self.bags.elements,):
+            raise ValueError(f"the bags hold {self.bags.elements} elements; scores have shape {array.shape}")
+        parts = split(array, self.bags)
+        self.parts = [SetsOfOneSize(*both) for both in zip(parts, self._potentials(counts, parts), strict=True)]
+
+    @property
+    def _sizes(self) -> Bags | None:
+        """The places of the p + 1 counts of each bag."""
+        return None if self.bags is None else Bags.from_offsets(self.bags.offsets + np.arange(len(self.bags) + 1))
+
+    def _potentials(self, counts: Counts, parts: list[Array]) -> list[Array]:
+        """Log-potentials (1, L) or (n, L) for the sets of each size, L <= p + 1."""
+        if counts is None:
+            return [np.zeros((1, part.shape[1] + 1)) for part in parts]
+        array, sizes = as_numbers(counts, "counts"), self._sizes
+        if sizes is not None and array.shape != (sizes.elements,):
+            raise ValueError(
+                f"counts of bags are flat, p + 1 potentials for each bag, {sizes.elements} in all; "
+                f"got shape {array.shape}"
+            )
+        each = zip(split(array, sizes), parts, strict=True)
+        return [as_potentials(one, part.shape[1], len(part)) for one, part in each]
 
     @cached_property
     def log_partition(self) -> Array:
         """The logarithm of Z for each example."""
-        return self.layout.join_rows([part.sums.log_partition for part in self.parts])
+        return join([part.sums.log_partition for part in self.parts], self.bags, rows=True)
 
     @cached_property
     def marginals(self) -> Array:
         """P(y_i = 1), in the shape of the scores."""
-        return self.layout.join([part.sums.marginals for part in self.parts])
+        return join([part.sums.marginals for part in self.parts], self.bags)
 
     @cached_property
     def count_probabilities(self) -> Array:
         """P(|y| = k): (n, K + 1), with bags flat, p_i + 1 numbers for each bag."""
-        return self.layout.join_counts([part.sums.sizes for part in self.parts])
+        return join([part.sums.sizes for part in self.parts], self._sizes)
 
     def log_likelihood(self, y: ArrayLike, known: ArrayLike | None = None) -> Array:
         """The log-likelihood of each example; labels that are not `known` are summed out."""
@@ -97,20 +121,35 @@ class CountModel:
 
         It is -inf, and its gradients mean nothing, where the potentials make the number of positives impossible.
         """
-        given, layout = np.asarray(y), self.layout
-        sure = np.ones(layout.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
+        given = np.asarray(y)
+        sure = np.ones(self.shape, dtype=bool) if known is None else np.asarray(known, dtype=bool)
         for name, array in (("y", given), ("known", sure)):
-            if array.shape != layout.shape:
-                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {layout.shape}")
+            if array.shape != self.shape:
+                raise ValueError(f"{name} has shape {array.shape}, the scores have shape {self.shape}")
         negative = -1 if np.any(given[sure] == -1) else 0
         labels = as_labels(np.where(sure, given, negative), "y")
-        each = zip(self.parts, layout.split(labels), layout.split(sure), strict=True)
+        each = zip(self.parts, split(labels, self.bags), split(sure, self.bags), strict=True)
         found = [part.likelihood(positive, sure) for part, positive, sure in each]
         return Likelihood(
-            layout.join_rows([part.values for part in found]),
-            layout.join([part.scores for part in found]),
-            layout.join_counts([part.counts for part in found]),
+            join([part.values for part in found], self.bags, rows=True),
+            join([part.scores for part in found], self.bags),
+            join([part.counts for part in found], self._sizes),
         )
+
+
+def split(values: NDArray[Any], bags: Bags | None) -> list[NDArray[Any]]:
+    """One array (n, p) for each size p of the bags; rows are one part."""
+    return [values] if bags is None else [values[places] for _, places in bags.by_size]
+
+
+def join(found: Sequence[NDArray[Any]], bags: Bags | None, *, rows: bool = False) -> NDArray[Any]:
+    """The reverse of `split`; or, of `rows`, one number for each set."""
+    if bags is None:
+        return found[0]
+    values = np.empty(len(bags) if rows else bags.elements, dtype=found[0].dtype if found else np.float64)
+    for (sets, places), one in zip(bags.by_size, found, strict=True):
+        values[sets if rows else places] = one
+    return values
 
 
 MOST_SUMS = 150_000_000

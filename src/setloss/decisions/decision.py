@@ -17,7 +17,7 @@ from scipy.special import expit, softmax
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.decisions.count_model import CountModel, SetsOfOneSize, refuse_large_tables
+from setloss.decisions.count_model import CountModel, SetsOfOneSize, join, refuse_large_tables, split
 from setloss.decisions.scores import Counts, as_log_odds
 from setloss.decisions.specs import LINEAR, MAX_ENUMERATED, TIE, LossSpec, descent, loss_spec
 from setloss.losses import Loss, as_loss
@@ -87,11 +87,11 @@ def decide_log_odds(
 ) -> Decision:
     """`decide`; of more sets than can be compared, the best of those of the k largest scores if `among_prefixes`."""
     model = CountModel(array, counts, bags)
-    parts, layout = [_decide(part, loss, among_prefixes) for part in model.parts], model.layout
+    parts = [_decide(part, loss, among_prefixes) for part in model.parts]
     return Decision(
-        layout.join([part.sets for part in parts]).astype(np.bool_, copy=False),
-        layout.join_rows([part.expected_loss for part in parts]),
-        layout.join_rows([part.sizes for part in parts]).astype(np.intp, copy=False),
+        join([part.sets for part in parts], model.bags).astype(np.bool_, copy=False),
+        join([part.expected_loss for part in parts], model.bags, rows=True),
+        join([part.sizes for part in parts], model.bags, rows=True).astype(np.intp, copy=False),
     )
 
 
@@ -123,10 +123,10 @@ def expected_losses_of(
     array([0.491])
     """
     loss, model, chosen = as_loss(loss), CountModel(scores, counts, bags), as_labels(sets, "sets")
-    if chosen.shape != model.layout.shape:
-        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {model.layout.shape}")
-    each = zip(model.layout.split(chosen), model.parts, strict=True)
-    return model.layout.join_rows([_losses_of(said, part, _spec(loss, part)) for said, part in each])
+    if chosen.shape != model.shape:
+        raise ValueError(f"sets have shape {chosen.shape}, the scores have shape {model.shape}")
+    each = zip(split(chosen, model.bags), model.parts, strict=True)
+    return join([_losses_of(said, part, _spec(loss, part)) for said, part in each], model.bags, rows=True)
 
 
 def _largest(scores: Array, sizes: NDArray[np.intp], falling: Array) -> Flags:

@@ -17,17 +17,14 @@ predictions. Only `setloss.decisions.decide` and `CountModel` take certainty at 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import logit
 
 from setloss.arguments import refuse_masked
-from setloss.bags import Bags
-from setloss.typing import Array, Shape
+from setloss.typing import Array
 
 SCORES = ("auto", "log-odds", "probabilities")
 """What scores may be said to be."""
@@ -45,66 +42,6 @@ ROUNDING = 1e-6
 """How far from [0, 1] a probability may be: sums in single precision end there."""
 
 Counts = ArrayLike | None
-
-
-class Places(NamedTuple):
-    """The sets of one size p: their numbers, the places (n, p) of their elements and (n, p + 1) of their counts."""
-
-    size: int
-    rows: NDArray[np.intp]
-    elements: NDArray[np.intp]
-    counts: NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Where the sets of each size are in flat arrays of bags; arrays (n, p) of whole rows are one part."""
-
-    shape: Shape
-    parts: tuple[Places, ...]
-    bags: Bags | None = None
-
-    @classmethod
-    def of(cls, shape: Shape, bags: Bags | ArrayLike | None) -> Layout:
-        """The layout of an array of that shape."""
-        if bags is None:
-            if len(shape) != 2 or shape[1] == 0:
-                raise ValueError(f"scores must be (examples, elements), or flat with bags=; got shape {shape}")
-            nowhere = np.empty(0, dtype=np.intp)
-            return cls(shape, (Places(shape[1], np.arange(shape[0]), nowhere, nowhere),))
-        bags = bags if isinstance(bags, Bags) else Bags.from_offsets(bags)
-        if shape != (bags.elements,):
-            raise ValueError(f"the bags hold {bags.elements} elements; scores have shape {shape}")
-        starts = np.cumsum(bags.sizes + 1) - bags.sizes - 1
-        parts = []
-        for rows, elements in bags.by_size:
-            p = elements.shape[1]
-            parts.append(Places(p, rows, elements, starts[rows][:, None] + np.arange(p + 1)))
-        return cls(shape, tuple(parts), bags)
-
-    def split(self, values: NDArray[Any]) -> list[NDArray[Any]]:
-        """One array (n, p) for each size."""
-        return [values] if self.bags is None else [values[part.elements] for part in self.parts]
-
-    def join(self, found: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The reverse of `split`."""
-        return self._joined(found, [part.elements for part in self.parts], self.shape)
-
-    def join_rows(self, found: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """One number for each set."""
-        return self._joined(found, [part.rows for part in self.parts], len(self.bags or ()))
-
-    def join_counts(self, found: Sequence[Array]) -> Array:
-        """Counts (n, K + 1), or those of bags in one flat array."""
-        return self._joined(found, [part.counts for part in self.parts], self.shape[0] + len(self.bags or ()))
-
-    def _joined(self, found: Sequence[NDArray[Any]], places: Sequence[Any], shape: int | Shape) -> NDArray[Any]:
-        if self.bags is None:
-            return found[0]
-        values = np.empty(shape, dtype=found[0].dtype if found else np.float64)
-        for where, one in zip(places, found, strict=True):
-            values[where] = one
-        return values
 
 
 def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -> Array:
@@ -182,31 +119,16 @@ def as_numbers(values: Any, name: str) -> Array:
     return array
 
 
-def potentials_of(counts: Counts, layout: Layout) -> list[Array]:
-    """Log-potentials (1, L) or (n, L) for the sets of each size, L <= p + 1."""
-    if counts is None:
-        return [np.zeros((1, part.size + 1)) for part in layout.parts]
-    array = as_numbers(counts, "counts")
-    if layout.bags is None:
-        return [_checked(np.atleast_2d(array), layout.parts[0])]
-    length = layout.bags.elements + len(layout.bags)
-    if array.shape != (length,):
-        raise ValueError(
-            f"counts of bags are flat, p + 1 potentials for each bag, {length} in all; got shape {array.shape}"
-        )
-    return [_checked(array[part.counts], part) for part in layout.parts]
-
-
-def _checked(potentials: Array, part: Places) -> Array:
-    """Potentials of the right shape that leave some size to every example."""
-    p, rows = part.size, part.rows
-    if potentials.ndim != 2 or len(potentials) not in (1, len(rows)) or not 0 < potentials.shape[1] <= p + 1:
+def as_potentials(counts: ArrayLike, p: int, n: int) -> Array:
+    """Log-potentials (1, L) or (n, L) of n examples with p elements, which leave some size to each."""
+    potentials = np.atleast_2d(as_numbers(counts, "counts"))
+    if potentials.ndim != 2 or len(potentials) not in (1, n) or not 0 < potentials.shape[1] <= p + 1:
         raise ValueError(
             f"counts must be (K + 1,) or (examples, K + 1) with K at most {p}, the number of elements; "
-            f"got shape {potentials.shape} for {len(rows)} examples"
+            f"got shape {potentials.shape} for {n} examples"
         )
     most = potentials.max(axis=1)
-    if len(rows) and np.isinf(most).any():
+    if n and np.isinf(most).any():
         i = int(np.argmax(np.isinf(most)))
         if most[i] < 0:
             raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")

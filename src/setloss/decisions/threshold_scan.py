@@ -4,7 +4,7 @@ Losses are those of one set at a time (the mean over sets), or of elements that 
 label over all examples (macro), all labels of all examples (micro).
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,12 @@ from setloss.typing import Array, Flags
 PRIOR = 10.0
 """Positives of a label that weigh as much as its calibrated chances, where every label has its own threshold."""
 
-MOST_ELEMENTS = 2**17
+MOST_ELEMENTS = 2**20
 """Largest number of elements, about, that one threshold for all is sought on."""
 
-SCANNED = 2**15
-"""Elements whose losses are computed at a time where a threshold is sought, which bounds the memory of the scan."""
+MOST_PLACES = 2**15
+"""Scores, drawn at random, between which that threshold is sought; and elements whose losses are computed at a time,
+which bounds the memory of the scan."""
 
 
 def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
@@ -30,25 +31,26 @@ def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
     return thresholds_without(data, loss, [-1])[0]
 
 
-def thresholds_without(data: HeldOut, loss: CountLoss, folds: Iterable[int]) -> list[float]:
+def thresholds_without(data: HeldOut, loss: CountLoss, folds: Sequence[int]) -> list[float]:
     """The thresholds of all sets but those of one fold, for each of some folds; no set is in fold -1.
 
     Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Of sets
     with more than `MOST_ELEMENTS`, some at random are enough for one number.
     """
     data = data.sample(max(1, MOST_ELEMENTS * len(data) // max(1, int(data.sizes.sum()))))
-    chunks = np.cumsum(data.sizes) // SCANNED
-    parts = (data.part(chunks == chunk) for chunk in np.unique(chunks))
-    steps = np.concatenate([np.zeros(0), *(_steps(part, loss) for part in parts)])
-    known = np.flatnonzero(data.known)
-    order = known[np.argsort(-np.ravel(data.scores)[known])]  # equal scores are taken together
-    falling_scores, steps, turns = (
-        np.ravel(data.scores)[order],
-        steps[order],
-        np.repeat(data.folds, data.sizes)[order],
-    )
-    totals = (np.cumsum(np.where(turns == fold, 0.0, steps)) for fold in folds)
-    return [best_threshold(falling_scores, np.concatenate(([0.0], each))) for each in totals]
+    some = np.arange(data.scores.size)
+    if len(some) > MOST_PLACES:
+        some = np.random.default_rng(0).integers(0, len(some), size=MOST_PLACES)
+    rising = np.sort(-np.ravel(data.scores)[some[np.ravel(data.known)[some]]])
+    growth = np.zeros((len(folds), len(rising) + 2))
+    chunks = np.cumsum(data.sizes) // MOST_PLACES
+    for chunk in np.unique(chunks):
+        part = data.part(chunks == chunk)
+        steps, turns = _steps(part, loss), np.repeat(part.folds, part.sizes)
+        first = 1 + np.searchsorted(rising, -np.ravel(part.scores))  # so many of the places must be above a threshold
+        for i, fold in enumerate(folds):
+            growth[i] += np.bincount(first, np.where(turns == fold, 0.0, steps), growth.shape[1])
+    return [best_threshold(-rising, totals) for totals in np.cumsum(growth[:, :-1], axis=1)]
 
 
 def _steps(data: HeldOut, loss: CountLoss) -> Array:
