@@ -96,6 +96,7 @@ DATA = {
     "text labels": (lambda: SetClassifier().fit(X, np.where(Y, "yes", "no")), r"y holds '(yes|no)'.*\(y == 'yes'\)"),
     "lists of labels": (lambda: SetClassifier().fit(X, [[0], [0, 1]] * 9), "MultiLabelBinarizer"),
     "one class": (lambda: SetClassifier().fit(X, 0 * Y), "only one class"),
+    "weights of one class": (lambda: SetClassifier().fit(F, y, groups=np.arange(N), sample_weight=y), "one class"),
     "three classes": (lambda: SetClassifier().fit(X, np.arange(18) % 3), "binary", "get_dummies"),
     "nothing known": (lambda: SetClassifier().fit(X, np.full(Y.shape, np.nan)), "one class|known label"),
     "operator that does not fit": (lambda: SetClassifier(operator="lovasz").fit(X, Y), "needs a submodular function"),
@@ -178,10 +179,6 @@ def test_weights(method, case):
     for model, data in ((SetClassifier(), ROWS), (SetClassifier(), GROUPED)):
         call = getattr(model if method == "fit" else model.fit(**data), method)
         refused(lambda call=call, data=data: call(**data, sample_weight=make(len(data["X"]))), words)
-
-
-def test_weights_that_leave_one_class():
-    refused(lambda: SetClassifier().fit(F, y, groups=np.arange(N), sample_weight=(y == 1).astype(float)), "one class")
 
 
 SCALES = {

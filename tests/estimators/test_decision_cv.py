@@ -140,9 +140,8 @@ def test_texts_may_be_a_list_an_array_or_a_series(named):
 
 
 def test_labels_that_are_constant_in_a_fold_do_no_harm():
-    X, Y = one_or_two_labels(60)
-    Y = np.column_stack([Y, np.zeros(60, dtype=int), np.eye(60, dtype=int)[7], np.ones(60, dtype=int)])
-    predicted = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=3).fit(X, Y).predict(X)
+    constant = np.column_stack([Y, np.zeros(200, dtype=int), np.eye(200, dtype=int)[7], np.ones(200, dtype=int)])
+    predicted = SetDecisionCV(MultiOutputClassifier(LogisticRegression()), cv=3).fit(X, constant).predict(X)
     assert not predicted[:, 5].any()
     assert predicted[:, 7].all()
 
@@ -209,8 +208,7 @@ def test_of_a_list_the_likeliest_is_kept(caplog):
 @pytest.mark.parametrize("how", ["prefit", "frozen"])
 def test_a_fitted_classifier_is_used_as_it_is(how):
     fitted = clone(LINEAR).fit(X[:100], Y[:100])
-    calibrated_on = Y[100:160].copy()
-    calibrated_on[:, 4] = 0
+    calibrated_on = Y[100:160] * (np.arange(5) < 4)
     calibrated_on[0, 4] = 1  # a label that most folds lack
     given = {"estimator": fitted, "cv": "prefit"} if how == "prefit" else {"estimator": FrozenEstimator(fitted)}
     model = SetDecisionCV(**given).fit(X[100:160], calibrated_on)

@@ -315,12 +315,18 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         return 1 - mean_loss(data, self._chosen(data.scores, data.bags), self._loss(), self.average)
 
     def _judged(self, X: Any, y: Any, groups: Any, sample_weight: Any = None) -> HeldOut:
-        """Sets with known labels."""
+        """New sets with their labels."""
         check_is_fitted(self)
         check_rows(X, y)
         scores = self._scores(X)
         sets = sets_of(self._labels, len(scores), groups, "judged")
         truth, known = self._labels.truth(y, len(scores))
-        data = sets.held_out(scores, truth, known, checked_weights(sample_weight, scores))
-        used = np.asarray(known.any(axis=1)) if sets.bags is None else np.ones(len(sets), dtype=bool)
-        return data if used.all() else data.part(used)
+        return usable(sets.held_out(scores, truth, known, checked_weights(sample_weight, scores)))
+
+
+def usable(data: HeldOut) -> HeldOut:
+    """The sets with a known label and a positive weight."""
+    used = data.weights > 0
+    if data.bags is None:
+        used &= data.known.any(axis=1)
+    return data if used.all() else data.part(used)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS, RuleLearner
 from setloss.decisions.scores import as_numbers, check_scores, odds_of_certainty, without_certainty
-from setloss.estimators.decider import SetDecider, is_lazy, refuse_lazy_groups
+from setloss.estimators.decider import SetDecider, is_lazy, refuse_lazy_groups, usable
 from setloss.estimators.features import checked_weights
 from setloss.estimators.labels import check_columns, check_rows, label_names
 from setloss.estimators.set_layout import read_sets
@@ -117,12 +117,10 @@ class SetDecision(SetDecider):
                 "each element of y (n,)"
             )
         data = sets.held_out(array, matrix.positive, matrix.known, checked_weights(sample_weight, array))
-        used = data.weights > 0
-        if data.bags is None:
-            used &= data.known.any(axis=1)
-        if not used.any():
+        data = usable(data)
+        if not len(data):
             raise ValueError("no set has a known label and a positive sample weight; there is nothing to learn from")
-        self._learn(labels, RuleLearner.of(data if used.all() else data.part(used)))
+        self._learn(labels, RuleLearner.of(data))
         self._certainty, self.n_features_in_ = certainty, labels.width
         self.__dict__.pop("feature_names_in_", None)
         if names is not None:
@@ -134,8 +132,8 @@ class SetDecision(SetDecider):
         return np.ascontiguousarray(without_certainty(scores, self.scores == "probabilities", certainty))
 
     def _scores(self, X: Any) -> Array:
-        check_columns(X, getattr(self, "feature_names_in_", None), "scores", "the fit", same=True)
-        check_columns(X, self._labels.names, "scores", "y of the fit")
+        names, known = getattr(self, "feature_names_in_", self._labels.names), hasattr(self, "feature_names_in_")
+        check_columns(X, names, "scores", "the fit", same=known)
         few = self.scores == "auto" and np.size(X) < FEW_SCORES
         array = self._log_odds(as_scores(X, "log-odds" if few else self.scores), self._certainty)
         if array.shape[1] != self.n_features_in_:
