@@ -321,12 +321,4 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         sets = sets_of(self._labels, len(scores), groups, "judged")
         truth, known = self._labels.truth(y, len(scores))
-        return usable(sets.held_out(scores, truth, known, checked_weights(sample_weight, scores)))
-
-
-def usable(data: HeldOut) -> HeldOut:
-    """The sets with a known label and a positive weight."""
-    used = data.weights > 0
-    if data.bags is None:
-        used &= data.known.any(axis=1)
-    return data if used.all() else data.part(used)
+        return sets.held_out(scores, truth, known, checked_weights(sample_weight, scores))

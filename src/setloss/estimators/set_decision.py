@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 from setloss.decisions.held_out import HeldOut
 from setloss.decisions.rules import MOST_SETS, RuleLearner
 from setloss.decisions.scores import as_numbers, check_scores, odds_of_certainty, without_certainty
-from setloss.estimators.decider import SetDecider, is_lazy, refuse_lazy_groups, usable
+from setloss.estimators.decider import SetDecider, is_lazy, refuse_lazy_groups
 from setloss.estimators.features import checked_weights
 from setloss.estimators.labels import check_columns, check_rows, label_names
 from setloss.estimators.set_layout import read_sets
@@ -117,7 +117,6 @@ class SetDecision(SetDecider):
                 "each element of y (n,)"
             )
         data = sets.held_out(array, matrix.positive, matrix.known, checked_weights(sample_weight, array))
-        data = usable(data)
         if not len(data):
             raise ValueError("no set has a known label and a positive sample weight; there is nothing to learn from")
         self._learn(labels, RuleLearner.of(data))

@@ -196,12 +196,19 @@ class SetLayout:
     def held_out(
         self, scores: Array, truth: Flags, known: Flags, weights: Array, folds: NDArray[np.intp] | None = None
     ) -> HeldOut:
-        """Scores with their labels, to learn from or to judge by; `weights` and `folds` are those of rows."""
+        """Scores and labels of the sets with a known label and a positive weight, to learn from or to judge by.
+
+        `weights` and `folds` are those of rows.
+        """
         turns = self.folds(None) if folds is None else folds
         if self.sets is not None:
             turns = self.sets.gather(turns)[self.sets.offsets[:-1]]
         elements = self.gather(scores), self.gather(truth), self.gather(known)
-        return HeldOut(*elements, self.means(weights), turns, self.bags)
+        data = HeldOut(*elements, self.means(weights), turns, self.bags)
+        used = data.weights > 0
+        if self.sets is None:
+            used &= known.any(axis=1)
+        return data if used.all() else data.part(used)
 
     def losses(self, loss: Loss, truth: Flags, known: Flags, chosen: Flags) -> tuple[Array, Flags]:
         """The loss of every set with a known element, and which sets those are."""
