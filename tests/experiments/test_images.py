@@ -83,6 +83,7 @@ def test_folders_are_read(tmp_path):
 def test_small_objects_are_on_half_of_the_crops(tmp_path):
     write_masks(tmp_path / "eyes", side=64)
     few = problems_named(tmp_path, ["eyes-few"], 32)[0]()
+    assert len(few.train) > 200  # all that there are, up to 200 with objects
     for part in (few.train, few.validation, few.test):
         shares = part.labels.mean((1, 2))
         assert part.images.shape[1:] == (3, 32, 32)
@@ -113,8 +114,11 @@ def test_scores_are_those_of_scikit_learn():
     np.testing.assert_allclose(found.dice, [f1_score(t, p, zero_division=1.0) for t, p in flat])
     np.testing.assert_allclose(found.jaccard, [jaccard_score(t, p, zero_division=1.0) for t, p in flat])
     labels, guessed = rng.integers(0, 3, (2, 4, 5, 6))
-    overall = jaccard_score(labels.ravel(), guessed.ravel(), average="macro")
-    np.testing.assert_allclose(score(guessed, labels, 3).overall, overall)
+    labels[0] %= 2  # of an image those classes count that are on it
+    found, flat = score(guessed, labels, 3), list(zip(labels.reshape(4, -1), guessed.reshape(4, -1), strict=True))
+    each = [jaccard_score(t, p, labels=np.unique(t), average="macro") for t, p in flat]
+    np.testing.assert_allclose(found.jaccard, each)
+    np.testing.assert_allclose(found.overall, jaccard_score(labels.ravel(), guessed.ravel(), average="macro"))
 
 
 def test_soft_dice_by_hand():
@@ -130,6 +134,11 @@ def test_dice_of_objects_by_hand():
     dice, sizes = dice_of_objects(predicted, labels)
     np.testing.assert_allclose(dice, [2 / 4, 0])
     assert sizes.tolist() == [2, 1]
+    objects = np.array([0.9, 0.0, 0.6, 0.5]), np.array([9, 1, 7, 8])
+    made = reports.Run(1.0, score(predicted, labels, 1), {}, objects)
+    outcome = reports.Outcome(generated("ellipses", 16, FEW), TrainingSettings(), {"ce": (made, made)})
+    (row,) = reports.objects_table(outcome).rows
+    assert [cell.mean for cell in row[1:5]] == [0.5, 0.25, 0.0, 1.0]  # of the smallest quarter: the second alone
 
 
 def test_dice_with_objects_and_images_left_empty():
@@ -176,7 +185,10 @@ def test_the_command_keeps_runs_and_makes_tables_of_them(tmp_path, monkeypatch):
     found = {row[0]: row[1:] for row in losses["rows"]}
     dice = {one["method"]: np.array(one["dice"]) for one in parts[0]["numbers"]["ellipses"]}
     assert found["cross-entropy + soft Dice"][0]["mean"] == pytest.approx(dice["ce+soft-dice"].mean())
-    assert found["cross-entropy"][0]["mean"] == pytest.approx((dice["ce"] - dice["ce+soft-dice"]).mean())
+    overall = {one["method"]: np.array(one["overall"]) for one in parts[0]["numbers"]["classes"]}
+    gains = [(one["ce"] - one["ce+soft-dice"]).mean() for one in (dice, overall)]
+    assert [cell["mean"] for cell in found["cross-entropy"][:2]] == pytest.approx(gains)
+    assert found["cross-entropy"][2:4] == [f"{np.mean(gains):.3f}", f"{min(gains):.3f}"]
     assert {"plain: 1/2, argmax", "`fit_threshold`", "`calibrate_pixels`"} <= {row[1] for row in decisions["rows"]}
 
 

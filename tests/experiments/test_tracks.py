@@ -8,6 +8,7 @@ from itertools import combinations
 import joblib
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from experiments.protocol import smallest_good_C
@@ -88,6 +89,15 @@ def test_c_is_chosen_by_inner_losses_and_the_outcome_is_that_of_a_model_fitted_b
         by_C = {C: np.concatenate([losses(part, inner == j, C) for j in range(2)]) for C in SMALL.Cs}
         assert found.Cs[k] == smallest_good_C(by_C)
         assert found.losses[k] == pytest.approx(losses(frames, outer, found.Cs[k]).mean())
+
+
+def test_decisions_learn_from_scores_that_are_held_out():
+    """Trees know all training frames by heart; of noise, held-out scores say nothing."""
+    frames = problem().frames
+    noise = replace(frames, X=np.random.default_rng(5).normal(size=frames.X.shape))
+    held_out, known = report._scores("trees", noise, noise, 0)
+    assert roc_auc_score(noise.y, held_out) < 0.7
+    assert roc_auc_score(noise.y, known) > 0.9
 
 
 def test_a_vote_is_won_by_more_than_half():
