@@ -24,11 +24,13 @@ def sort_bags(margins: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None
 
 
 @kernel()
-def order_bags(margins: np.ndarray, order: np.ndarray, spare: np.ndarray, tallies: np.ndarray) -> None:
+def order_bags(
+    margins: np.ndarray, order: np.ndarray, spare: np.ndarray, tallies: np.ndarray, keys: np.ndarray
+) -> None:
     for i in range(len(margins)):
         for j in range(len(order)):
             order[j] = j
-        sort_elements(margins[i], order, spare, tallies)
+        sort_elements(margins[i], order, spare, tallies, keys)
 
 
 @njit
@@ -41,7 +43,7 @@ def sort_rows() -> Iterator[Row]:
     """`setloss.plans.sorting` against the argsort that kernels can call, numba's, and NumPy's, which they cannot."""
     for bags, p in ((10_000, 10), (10_000, 50), (1000, 159), (100, 5000), (1, 1_000_000)):
         margins, order = np.random.default_rng(2).normal(size=(bags, p)), np.empty(p, dtype=np.int64)
-        space = np.empty(p, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64)
+        space = np.empty(p, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64), np.empty(p)
         ours, numba = side_by_side(
             lambda m=margins, o=order, s=space: order_bags(m, o, *s), lambda m=margins, o=order: argsort_bags(m, o)
         )

@@ -36,21 +36,12 @@ def test_no_package_imports_one_of_its_own_layer_or_above():
     assert not upwards
 
 
-@pytest.mark.parametrize(
-    ("library", "package"), [("torch", "nn"), ("dask", "dask"), ("distributed", "dask"), ("matplotlib", None)]
-)
-def test_heavy_libraries_are_imported_where_they_belong(library, package):
+def test_heavy_libraries_are_imported_where_they_belong_and_experiments_nowhere():
+    homes = {"torch": ["nn"], "dask": ["dask"], "distributed": ["dask"], "matplotlib": ["plots"], "experiments": []}
     for file in FILES:
         where = file.relative_to(SOURCES).parts[0].removesuffix(".py")
-        for node in statements(parsed(file)):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if any(name.split(".")[0] == library for name in names):
-                assert where in (package, "cli", "plots")
-
-
-def test_nothing_imports_the_experiments():
-    assert not [file for file in FILES if re.search(r"^\s*(from|import) experiments", file.read_text("utf-8"), re.M)]
+        for library in re.findall(r"^\s*(?:from|import) (\w+)", file.read_text("utf-8"), re.M):
+            assert where in [*homes.get(library, [where]), "cli"]
 
 
 def test_no_class_name_twice():

@@ -37,6 +37,14 @@ def problem():
     return masks, (torch.randn(3, 4, 9, 9, generator=generator), torch.randint(0, 4, (3, 9, 9), generator=generator))
 
 
+def assert_same(pairs, logits, target, of_theirs, less=0.0, **tolerance):
+    for theirs, ours in pairs:
+        torch.testing.assert_close(ours(logits, target) - less, theirs(logits, of_theirs), **tolerance)
+
+
+SMOOTHED = {"rtol": 0, "atol": 1e-5}
+
+
 def test_values_of_smp():
     losses = pytest.importorskip("segmentation_models_pytorch.losses", exc_type=ImportError)
     (masks, truth), (logits, labels) = problem()
@@ -45,23 +53,19 @@ def test_values_of_smp():
         (losses.DiceLoss("binary"), SetLoss("dice", over="batch", **SOFT)),
         (losses.TverskyLoss("binary", alpha=0.3, beta=0.7), SetLoss(Tversky(0.3, 0.7), over="batch", **SOFT)),
     ]
-    for theirs, ours in pairs:
-        torch.testing.assert_close(ours(masks, truth), theirs(masks, truth.float()))
+    assert_same(pairs, masks, truth, truth.float())
     pairs = [
         (losses.LovaszLoss("multiclass"), SetLoss("jaccard", "lovasz", **LOVASZ)),
         (losses.DiceLoss("multiclass"), SetLoss("dice", mode="multiclass", **SOFT)),
         (losses.JaccardLoss("multiclass"), SetLoss("jaccard", mode="multiclass", **SOFT)),
     ]
-    for theirs, ours in pairs:
-        torch.testing.assert_close(ours(logits, labels), theirs(logits, labels))
+    assert_same(pairs, logits, labels, labels)
 
 
 def test_values_of_monai():
     losses = pytest.importorskip("monai.losses", exc_type=ImportError)
     (masks, truth), (logits, labels) = problem()
-    torch.testing.assert_close(
-        SetLoss("dice", **SOFT)(masks, truth), losses.DiceLoss(sigmoid=True)(masks, truth.float()), rtol=0, atol=1e-5
-    )
+    assert_same([(losses.DiceLoss(sigmoid=True), SetLoss("dice", **SOFT))], masks, truth, truth.float(), **SMOOTHED)
     theirs = {"to_onehot_y": True, "softmax": True}
     pairs = [
         (losses.DiceLoss(**theirs), SetLoss("dice", **CLASSES, **SOFT)),
@@ -69,8 +73,7 @@ def test_values_of_monai():
         (losses.DiceLoss(jaccard=True, **theirs), SetLoss("jaccard", **CLASSES, **SOFT)),
         (losses.TverskyLoss(alpha=0.3, beta=0.7, **theirs), SetLoss(Tversky(0.3, 0.7), **CLASSES, **SOFT)),
     ]
-    for other, ours in pairs:
-        torch.testing.assert_close(ours(logits, labels), other(logits, labels[:, None]), rtol=0, atol=1e-5)
+    assert_same(pairs, logits, labels, labels[:, None], **SMOOTHED)
 
 
 def test_values_of_nnunet():
@@ -78,4 +81,4 @@ def test_values_of_nnunet():
     logits, labels = problem()[1]
     theirs = compound.DC_and_CE_loss({"batch_dice": True, "do_bg": False, "smooth": 1e-5, "ddp": False}, {})
     ours = SetLoss("dice", mode="multiclass", include_background=False, soft_share=1, with_cross_entropy=1)
-    torch.testing.assert_close(ours(logits, labels) - 1, theirs(logits, labels[:, None]), rtol=0, atol=1e-5)
+    assert_same([(theirs, ours)], logits, labels, labels[:, None], less=1, **SMOOTHED)

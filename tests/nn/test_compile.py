@@ -27,10 +27,11 @@ def run(function, logits, *arguments, **options):
     return value.detach(), leaf.grad
 
 
-def assert_same(function, *arguments, **options):
-    got, expected = (run(f, *arguments, **options) for f in (compiled(function), function))
-    assert torch.equal(got[0], expected[0])
-    assert torch.equal(got[1], expected[1])
+def assert_same(function, *arguments, as_graph=None, **options):
+    """Values and gradients of the function and of its graph, to the last bit."""
+    graph = compiled(function) if as_graph is None else as_graph
+    got, expected = (run(f, *arguments, **options) for f in (graph, function))
+    assert all(map(torch.equal, got, expected))
 
 
 def binary(shape=(3, 4, 5)):
@@ -53,32 +54,22 @@ def test_losses_without_a_closed_form_run_outside_of_the_graph():
     module, problem = SetLoss(from_counts(lambda n, q, m, r: 0.1 * n**2 + q), "bd"), binary((3, 12))
     with pytest.raises(Exception, match="disable"):
         compiled(module)(*problem)
-    got, expected = run(torch.compile(module, backend="aot_eager"), *problem), run(module, *problem)
-    assert torch.equal(got[0], expected[0])
-    assert torch.equal(got[1], expected[1])
+    assert_same(module, *problem, as_graph=torch.compile(module, backend="aot_eager"))
 
 
 def test_shapes_that_change():
     """From the second shape on sizes are symbols; empty batches and single elements included."""
     function = compiled(SetLoss())
     for shape in ((2, 6), (3, 7), (5, 9), (1, 1), (0, 4)):
-        logits, target = binary(shape)
-        got, expected = run(function, logits, target), run(set_loss, logits, target)
-        assert torch.equal(got[0], expected[0])
-        assert torch.equal(got[1], expected[1])
+        assert_same(set_loss, *binary(shape), as_graph=function)
 
 
 def test_scales_and_losses_that_change():
     """Numbers that change become symbols to the compiler, and the plan must be a constant."""
     logits, target = binary((3, 6))
     function = compiled(set_loss, "eager")
-    for loss, scale in (
-        ("dice", 2.0),
-        ("dice", 0.3),
-        ("jaccard", 1),
-        (Tversky(0.2, 0.8), 1.0),
-        (Tversky(0.4, 0.6), 1),
-    ):
+    losses = ("dice", 2.0), ("dice", 0.3), ("jaccard", 1), (Tversky(0.2, 0.8), 1.0), (Tversky(0.4, 0.6), 1)
+    for loss, scale in losses:
         options = {"loss": loss, "operator": "slack", "scale": scale}
         assert torch.equal(function(logits, target, **options), set_loss(logits, target, **options))
 

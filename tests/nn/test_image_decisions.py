@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from setloss import Dice, FBeta, Jaccard, Tversky, decisions
-from setloss.nn import PixelCalibration, calibrate_pixels, decide_images, fit_threshold
+from setloss.nn import PixelCalibration, decide_images
 from setloss.nn.image_decisions import Images
 
 
@@ -69,20 +69,6 @@ def test_no_set_has_a_lower_expected_loss(loss, p_empty):
 # ---------------------------------------------------------------- shapes, masks, classes
 
 
-def test_masks_and_targets_that_do_not_fit_are_refused():
-    for shape in ((2, 3, 3), (2, 6, 4), (4, 6, 2)):  # also one of as many pixels
-        with pytest.raises(ValueError, match="does not fit"):
-            decide_images(torch.randn(2, 4, 6), mask=torch.ones(shape, dtype=torch.bool))
-    for wrong in (torch.full((2, 4, 4), 255, dtype=torch.uint8), np.ones((2, 4, 4), dtype=bool)):
-        with pytest.raises(TypeError, match="the mask is a bool tensor"):
-            decide_images(torch.randn(2, 4, 4), mask=wrong)
-    with pytest.raises(TypeError, match=r"tensor; got ndarray.*decisions\.pixels"):
-        decide_images(np.zeros((2, 4, 4)))
-    for learn in (fit_threshold, calibrate_pixels):
-        with pytest.raises(ValueError, match="no pixels to learn from"):
-            learn(torch.zeros(0, 4), torch.zeros(0, 4))
-
-
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 def test_a_mask_is_for_all_channels_or_for_each(mode):
     logits, mask = torch.full((2, 3, 4, 5), 3.0), torch.rand(2, 4, 5) < 0.5
@@ -138,35 +124,34 @@ def test_a_pixel_that_no_class_takes_goes_to_one_that_takes_others():
     assert images.exclusive(taken).tolist() == [[0, 0]]
 
 
-def test_a_rare_class_is_found_more_often_than_by_argmax():
-    """Its best set takes pixels below one half, as F1 wants."""
-    logits = torch.zeros(1, 2, 40, 40)
-    logits[0, 1] = -6.0
-    logits[0, 1, :4, :4] = -0.2
-    logits[0, 1, 4:6, :4] = -0.6
-    assert not logits.argmax(1).any()
-    assert decide_images(logits, "dice", mode="multiclass").sets[0, :4, :4].all()
+BOOLS = torch.ones(2, 4, 6, dtype=torch.bool)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "error", "words"),
     [
-        ({"loss": "hamming"}, "decisions for pixels are for Dice, Jaccard, Tversky and F-beta"),
-        ({"loss": lambda truth, predicted: 0.0}, "decisions for pixels are for .*; got Metric"),
-        ({"mode": "classes"}, "mode is one of 'binary', 'multilabel', 'multiclass'; got 'classes'"),
-        ({"calibration": PixelCalibration(empty=((0.0, 0.0, 0.0),) * 2)}, "for 2 classes.*mode="),
-        ({"scores": "logits"}, "scores is one of auto, log-odds, probabilities; got 'logits'"),
+        ({"loss": "hamming"}, ValueError, "decisions for pixels are for Dice, Jaccard, Tversky and F-beta"),
+        ({"loss": lambda truth, predicted: 0.0}, ValueError, "decisions for pixels are for .*; got Metric"),
+        ({"mode": "classes"}, ValueError, "mode is one of 'binary', 'multilabel', 'multiclass'; got 'classes'"),
+        ({"calibration": PixelCalibration(empty=((0.0, 0.0, 0.0),) * 2)}, ValueError, "for 2 classes.*mode="),
+        ({"scores": "logits"}, ValueError, "scores is one of auto, log-odds, probabilities; got 'logits'"),
+        (
+            {"logits": torch.rand(2, 4, 6)},
+            ValueError,
+            r"all .* lie in \[0, 1\].*\"probabilities\".*scores=\"log-odds\"",
+        ),
+        ({"logits": np.zeros((2, 4, 6))}, TypeError, r"tensor; got ndarray.*decisions\.pixels"),
+        *[({"mask": BOOLS.reshape(shape)}, ValueError, "does not fit") for shape in ((2, 6, 4), (4, 6, 2))],
+        ({"mask": BOOLS[:, :3, :3]}, ValueError, "does not fit"),
+        *[({"mask": wrong}, TypeError, "the mask is a bool tensor") for wrong in (255 * BOOLS, BOOLS.numpy())],
     ],
 )
-def test_what_is_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        decide_images(torch.randn(2, 3, 4), **options)
+def test_what_is_refused(options, error, words):
+    with pytest.raises(error, match=words):
+        decide_images(**{"logits": torch.randn(2, 4, 6)} | options)
 
 
-def test_probabilities_are_not_taken_for_logits():
-    p = torch.rand(2, 8, 8)
-    with pytest.raises(ValueError, match=r"all .* lie in \[0, 1\].*scores=\"probabilities\".*scores=\"log-odds\""):
-        decide_images(p)
-    assert decide_images(p, scores="log-odds").sets.all()
+def test_a_temperature_is_positive_and_probabilities_may_be_log_odds_by_name():
+    assert decide_images(torch.rand(2, 8, 8), scores="log-odds").sets.all()
     with pytest.raises(ValueError, match="the temperature is a positive number; got 0"):
         PixelCalibration(0)

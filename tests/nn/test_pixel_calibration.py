@@ -82,6 +82,9 @@ def test_one_cut_a_label():
         fit_threshold(logits, target[:, 0].long(), mode="multiclass")
     with pytest.raises(ValueError, match=r"mode is one of .*; got 'labels'"):
         calibrate_pixels(logits, target, mode="labels")
+    for learn in (fit_threshold, calibrate_pixels):
+        with pytest.raises(ValueError, match="no pixels to learn from"):
+            learn(torch.zeros(0, 4), torch.zeros(0, 4))
 
 
 # ---------------------------------------------------------------- empty images
@@ -106,17 +109,17 @@ def test_empty_images_stay_empty(sharp):
     assert dice(found, truth).mean() >= dice(logits > 0, truth).mean()
 
 
-def test_the_probability_of_an_empty_image_needs_three_of_each():
+@pytest.mark.parametrize("kind", ["empty", "filled"])
+def test_the_probability_of_an_empty_image_needs_three_of_each(kind):
     logits, truth = images(40, 0.5, 1.0, 0.0, 1)
-    by_kind = torch.argsort(truth.flatten(1).any(1).long(), stable=True)
-    logits, truth = logits[by_kind], truth[by_kind]
-    empty = int((~truth.flatten(1).any(1)).sum())
-    few, enough = (calibrate_pixels(logits[empty - k :], truth[empty - k :]).empty for k in (2, 3))
-    assert few == ((pytest.approx(np.log(2.5 / (len(truth) - empty + 0.5))), 0.0, 0.0),)
-    assert enough[0][1] != 0
-    few, enough = (calibrate_pixels(logits[: empty + k], truth[: empty + k]).empty for k in (2, 3))
-    assert few == ((pytest.approx(np.log((empty + 0.5) / 2.5)), 0.0, 0.0),)
-    assert enough[0][1] != 0
+    filled = truth.flatten(1).any(1)
+    rare, others = filled == (kind == "filled"), filled != (kind == "filled")
+    for number in (2, 3):
+        chosen = torch.cat([torch.nonzero(rare)[:number], torch.nonzero(others)]).squeeze(1)
+        ((constant, *slopes),) = calibrate_pixels(logits[chosen], truth[chosen]).empty
+        odds = (number + 0.5) / (int(others.sum()) + 0.5)
+        assert any(slopes) == (number == 3)
+        assert number == 3 or constant == pytest.approx(np.log(odds if kind == "empty" else 1 / odds))
 
 
 def test_a_factor_of_the_logits_changes_the_temperature_alone():

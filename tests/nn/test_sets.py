@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.torch_judge import assert_close, surrogate
+from helpers.torch_judge import CASES, assert_close, surrogate
 from setloss.nn import SetLoss, component_groups, set_loss
 
 BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
@@ -170,12 +170,17 @@ def test_groups_that_are_refused(options, groups, error, words):
         set_loss(torch.randn(2, 4), torch.zeros(2, 4), groups=groups, **options)
 
 
-def test_masks_that_are_refused():
-    for shape, mode in (((3,), "binary"), ((3, 2), "multilabel")):
-        with pytest.raises(ValueError, match="at least one spatial dimension"):
-            component_groups(torch.zeros(shape), mode=mode)
-    with pytest.raises(ValueError, match="needs classes="):
-        component_groups(torch.zeros(3, 2, 2), mode="multiclass")
+@pytest.mark.parametrize(
+    ("shape", "mode", "words"),
+    [
+        ((3,), "binary", "one spatial dimension"),
+        ((3, 2), "multilabel", "one spatial dimension"),
+        ((3, 2, 2), "multiclass", "needs classes="),
+    ],
+)
+def test_masks_that_are_refused(shape, mode, words):
+    with pytest.raises(ValueError, match=words):
+        component_groups(torch.zeros(shape), mode=mode)
 
 
 # ---------------------------------------------------------------- memory layouts
@@ -208,50 +213,31 @@ def test_memory_layout_does_not_matter(mode, over):
 # ---------------------------------------------------------------- margins of probabilities
 
 
-def published_lovasz(errors, truth):
-    """The extension of the Jaccard loss at the errors, by its definition: an integral over thresholds.
-
-    The Lovász extension of l at e is the mean over t in [0, max e] of l({i : e_i >= t}), times max e.
-    """
-    levels = np.unique(np.concatenate([[0.0], errors]))
-    total = 0.0
-    for low, high in itertools.pairwise(levels):
-        mistakes = errors >= high
-        union = truth.sum() + (mistakes & ~truth).sum()
-        total += (high - low) * mistakes.sum() / max(union, 1)
-    return total
-
-
-def classes_problem(seed, n=2, classes=4, pixels=6):
+def classes_problem(seed, n=2, classes=4, pixels=5):
     rng = np.random.default_rng(seed)
     logits = torch.as_tensor(2 * rng.normal(size=(n, classes, pixels)))
     target = torch.as_tensor(rng.integers(0, classes - 1, (n, pixels)))  # the last class is never there
     return logits, target
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_softmax_margins_give_the_published_lovasz_softmax(seed):
-    logits, target = classes_problem(seed)
-    p, y = logits.softmax(1).numpy(), target.numpy()
-    for over in ("image", "batch"):
-        got = set_loss(
-            logits, target, loss="jaccard", operator="lovasz", mode="multiclass", margins="probabilities", over=over,
-            absent="skip", reduction="none",
-        )  # fmt: skip
-        for c in range(p.shape[1]):
-            rows = zip(p[:, c], y == c, strict=True) if over == "image" else [(p[:, c].ravel(), (y == c).ravel())]
-            expected = [published_lovasz(np.abs(t - q), t) if t.any() else 0.0 for q, t in rows]
-            np.testing.assert_allclose(got[:, c] if over == "image" else got[c : c + 1], expected, atol=1e-12)
+OF_DICE = [("Dice", operator) for operator in ("slack", "margin", "bd", "bd-monotone")]
 
 
-@pytest.mark.parametrize("operator", ["slack", "margin", "bd", "bd-monotone"])
-def test_every_operator_of_probabilities_is_the_definition_at_their_margins(operator):
-    rng = np.random.default_rng(3)
-    logits, truth = torch.as_tensor(rng.normal(size=(1, 6))), rng.random(6) < 0.5
-    p = logits.sigmoid().numpy()[0]
-    expected = surrogate("Dice", operator, truth, np.where(truth, p, 1 - p), 2.0)[0]
-    options = {"loss": "dice", "operator": operator, "scale": 2.0, "margins": "probabilities"}
-    assert_close(set_loss(logits, torch.as_tensor(truth)[None], **options), expected)
+@pytest.mark.parametrize("over", ["image", "batch"])
+@pytest.mark.parametrize(("name", "operator"), [("Jaccard", "lovasz"), *OF_DICE])
+def test_operators_of_probabilities_are_the_definitions_at_their_margins(name, operator, over):
+    """L of Jaccard is then LovaszSoftmax."""
+    logits, target = classes_problem(3)
+    got = set_loss(
+        logits, target, loss=CASES[name].loss, operator=operator, scale=2.0, mode="multiclass",
+        margins="probabilities", over=over, absent="skip", reduction="none",
+    )  # fmt: skip
+    for c, p in enumerate(logits.softmax(1).numpy().swapaxes(0, 1)):
+        truth = target.numpy() == c
+        rows = [np.where(truth, p, 1 - p), truth]
+        rows = [one if over == "image" else one.reshape(1, -1) for one in rows]
+        expected = [surrogate(name, operator, t, m, 2.0)[0] if t.any() else 0.0 for m, t in zip(*rows, strict=True)]
+        assert_close(got[:, c] if over == "image" else got[c : c + 1], expected)
 
 
 def test_gradients_agree_with_differences():

@@ -12,15 +12,15 @@ every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f
 
 
 @kernel()
-def sort(margins, order, spare, tallies):
-    sort_elements(margins, order, spare, tallies)
+def sort(margins, order, spare, tallies, keys):
+    sort_elements(margins, order, spare, tallies, keys)
 
 
 def ordered(margins, elements=None):
     """What `sort_elements` makes of the elements, all by default."""
     order = np.arange(len(margins)) if elements is None else elements.copy()
     before = margins.copy()
-    sort(margins, order, np.full(len(order), -1), np.full(BUCKETS, -1))
+    sort(margins, order, np.full(len(order), -1), np.full(BUCKETS, -1), np.full(len(order), np.nan))
     np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
     return order
 

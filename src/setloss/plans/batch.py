@@ -181,7 +181,7 @@ class CutSpace(NamedTuple):
     spare: Any  # a second array for sorting them
     ranked: Any  # the same memory: their margins in this order, then those of group after group
     tallies: Any  # counters of radix sort
-    sums: Any  # of the smallest margins of each group
+    sums: Any  # of the smallest margins of each group; while they are sorted, margins
     counts: Any  # of each group in the worst set
     turning: Any  # of each group in the cell that is looked at
     within: Any  # of each group among the ranked elements

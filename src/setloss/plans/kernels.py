@@ -28,7 +28,7 @@ def _rank_elements(margins, partition, active_only, space):
         if not active_only or margins[i] < 1:
             order[count] = i
             count += 1
-    sort_elements(margins, order[:count], space.spare[:count], space.tallies)
+    sort_elements(margins, order[:count], space.spare[:count], space.tallies, space.sums)
     for k in range(count):
         i = order[k]
         ranked[k] = margins[i]

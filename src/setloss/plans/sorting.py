@@ -11,42 +11,38 @@ SMALL = 160
 """Up to this many elements are sorted by their ranks: n^2 / 2 comparisons, several at a time."""
 
 BUCKETS = 256
-_WORD, _LOW, _LARGEST = np.uint64(32), np.uint64(0xFFFFFFFF), np.int64(2**63 - 1)
+_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
 @inner_kernel(forceinline=True)
-def sort_elements(margins, order, spare, tallies):
+def sort_elements(margins, order, spare, tallies, keys):
     """Sort the elements in `order`, given in ascending order, by their margins.
 
-    `spare` is workspace as long as `order`, `tallies` for `BUCKETS` counters.
+    `spare` and `keys`, of floats, are workspace as long as `order`, `tallies` for `BUCKETS` counters.
     """
     if len(order) <= SMALL:
-        _ranks(margins, order, spare, tallies)
+        _ranks(margins, order, spare, tallies, keys)
     else:
         _radix(margins, order, spare, tallies)
 
 
 @inner_kernel(forceinline=True)
-def _ranks(margins, order, keys, ranks):
+def _ranks(margins, order, spare, ranks, keys):
     """The rank of an element is the number of those that come before it: pairs are compared without a branch.
 
     New margins in every call make a processor guess wrong at the branches of insertion sort, at 50 elements five
     times as long.
     """
-    n = len(order)
-    for k in range(n):
-        bits = np.float64(margins[order[k]] + 0.0).view(np.int64)  # of -0 and 0 alike
-        key, rank = bits ^ ((bits >> 63) & _LARGEST), 0  # integers in the order of the margins
+    for k in range(len(order)):
+        key, rank = margins[order[k]], 0
         for j in range(k):
             later = keys[j] > key
             ranks[j] += later
             rank += not later
-        keys[k], ranks[k] = key, rank
-    for k in range(n):
-        keys[k] = order[k]
-    for k in range(n):
-        order[ranks[k]] = keys[k]
+        keys[k], spare[k], ranks[k] = key, order[k], rank
+    for k in range(len(order)):
+        order[ranks[k]] = spare[k]
 
 
 @inner_kernel(forceinline=True)
