@@ -90,6 +90,16 @@ def test_a_single_candidate_is_not_compared(monkeypatch):
     assert SetDecisionCV(LINEAR, cv=2).fit(X, Y).predict(X).shape == Y.shape
 
 
+@pytest.mark.parametrize(("gain", "likelier", "folds"), [(0.3, True, [1]), (-0.3, False, [1]), (0.1, False, [1, 3])])
+def test_more_folds_are_compared_where_few_leave_a_doubt(monkeypatch, gain, likelier, folds):
+    asked = []
+    gains = {1: (gain, 0.1), 3: (-0.2, 0.1)}
+    monkeypatch.setattr(trials.Trial, "gain", lambda one, other, folds: asked.append(folds) or gains[folds])
+    trial = trials.Trial(None, trials.Examples(None, None, range(1000), None, [None] * 5, None, None))
+    assert trial.is_likelier(trial) == likelier
+    assert asked == folds
+
+
 def test_as_many_folds_are_compared_as_hold_out_enough_sets():
     splits = [(np.arange(0), np.arange(0))] * 5
     for n, enough, folds in ((333, 200, 4), (1000, 200, 1), (1000, 201, 2), (100, 200, 5)):
