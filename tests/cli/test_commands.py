@@ -36,13 +36,6 @@ def test_packages_need_no_import_of_their_own():
     assert printed("import setloss; print(setloss.io.read.__name__, setloss.estimators.__name__)").startswith("read")
 
 
-def test_the_module_runs_as_a_program():
-    command = [sys.executable, "-m", "setloss", "decompose", "--loss", "dice"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert result.stderr.startswith("setloss: dice needs")
-
-
 def test_ctrl_c_during_the_imports_is_no_traceback():
     script = (
         "import sys\n"
