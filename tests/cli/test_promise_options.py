@@ -92,6 +92,7 @@ def test_predict_says_which_sets_are_answered_and_evaluate_how_these_score():
 
 
 def test_every_element_of_a_track_is_answered_with_it():
+    assert setloss.load("tracks.skops")[-1].promise_.sets == 75, "a quarter of the bags, each whole"
     run("predict tracks.skops tracks.csv --out tracks-out.csv")
     found = pd.read_csv("tracks-out.csv")
     assert (found.groupby("group")["answered"].nunique() == 1).all()
