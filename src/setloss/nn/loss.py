@@ -118,6 +118,7 @@ class SetLoss(nn.Module):
         self.absent: Absent = absent or usual["absent"]
         check_factors(self.loss, self.margins, self.soft_share, self.with_cross_entropy, reduction)
         self.plan = make_plan(self.loss, self.operator, scale)
+        self.soft_form = self.loss.form if self.soft_share else None
         self.takes_weights = self.over != "groups" and takes_weights(self.loss, self.operator)
         factors = None if class_weight is None else torch.as_tensor(class_weight, dtype=torch.float32)
         self.register_buffer("class_weight", factors, persistent=False)
@@ -166,8 +167,8 @@ class SetLoss(nn.Module):
             values = weighted_jaccard(sets)
         else:
             values = values_of_sets(sets.scores, sets.truth, sets.valid, self.plan)
-        if self.soft_share and self.loss.form is not None:
-            values = mixed(values, sets, self.loss.form, self.soft_share)
+        if self.soft_form is not None:
+            values = mixed(values, sets, self.soft_form, self.soft_share)
         factors = set_factors(weight, self.class_weight, sets, classes, given.logits, mode)
         values = values if values.shape == sets.shape else values.view(sets.shape)
         total = reduced(values, counted, factors, self.reduction)

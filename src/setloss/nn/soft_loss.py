@@ -50,6 +50,6 @@ def mixed(surrogate: Tensor, sets: Sets, loss: Form, share: SoftShare) -> Tensor
     if share != "adaptive":
         return torch.lerp(surrogate, torch.where(some, soft, surrogate), share)
     fixed = soft.detach()
-    half = torch.where(some, 0.5 - fixed / 2, 0.0).sum() / some.sum().clamp(min=1)
-    constant = torch.where(some, fixed, 1 - half * half)
+    overlap = torch.where(some, fixed - 1, 0.0).sum() / some.sum().clamp(min=1)  # with a minus, which a square loses
+    constant = torch.where(some, fixed, 1 - overlap * overlap / 4)
     return torch.lerp(surrogate, torch.where(some, soft, surrogate.detach()), constant)
