@@ -1,7 +1,6 @@
 """Set-level losses: targets -> sets -> cuts -> reduction, one module of `setloss.nn` each."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -162,7 +161,7 @@ class SetLoss(nn.Module):
         sets = self._sets(given, classes, groups, element_weight)
         counted = counted_sets(sets, self.absent)
         if counted is not None and self.absent == "skip":  # an infinite score must not reach the gradient
-            sets = replace(sets, predicted=torch.where(counted.view(-1, 1), sets.predicted, 0.0))
+            sets = sets._replace(predicted=torch.where(counted.view(-1, 1), sets.predicted, 0.0))
         if given.shares is not None or element_weight is not None:
             values = weighted_jaccard(sets)
         else:

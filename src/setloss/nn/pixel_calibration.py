@@ -5,7 +5,6 @@ best on validation images (`fit_threshold`); a decision for each image (`calibra
 `setloss.nn.decide_images`).
 """
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -59,7 +58,7 @@ def fit_temperature(
 
 def _temperature(given: Decisions) -> float:
     def cost(log_t: float) -> float:
-        return float(mean_cross_entropy(replace(given, logits=given.logits / float(np.exp(log_t)))))
+        return float(mean_cross_entropy(given._replace(logits=given.logits / float(np.exp(log_t)))))
 
     found = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))

@@ -9,9 +9,8 @@ The operators are functions of margins, m_i > 0 where decision i is right; y_i =
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -28,8 +27,7 @@ MOST_GROUPS = 2**31
 """Bound of group numbers: times images and channels they stay below 2^63."""
 
 
-@dataclass(frozen=True)
-class Sets:
+class Sets(NamedTuple):
     """A set per row; `shape` is how the rows are laid out for the user, one number per set.
 
     `predicted` are logits, or probabilities of a positive. Sets of probabilities and sets with weights or soft labels

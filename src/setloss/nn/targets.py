@@ -1,8 +1,7 @@
 """From logits and targets of any rank to decisions: what is scored, what is true, what counts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -12,8 +11,7 @@ from setloss.nn.check_targets import check_labels, check_one_hot, label_range
 Mode = Literal["binary", "multilabel", "multiclass"]
 
 
-@dataclass(frozen=True)
-class Decisions:
+class Decisions(NamedTuple):
     """One decision per entry of `logits` and `truth`; `labels` and `valid` have an entry per pixel.
 
     In multiclass mode a pixel has C decisions and `labels` are class ids; otherwise pixels and decisions are the
