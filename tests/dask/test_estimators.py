@@ -85,7 +85,7 @@ def test_without_groups_every_frame_is_a_bag():
 
 
 @pytest.mark.parametrize(
-    "data", [(F, np.where(y == 1, "yes", "no"), groups), (X, Y, None)], ids=["bags", "label sets"]
+    "data", [(F, np.where(y == 1, "yes", "no"), groups), (X, GAPS, None)], ids=["bags", "label sets"]
 )
 def test_attributes_predictions_and_losses_are_those_of_the_local_model(data):
     weights = np.arange(1.0, 1 + len(data[0]))

@@ -169,6 +169,8 @@ def test_a_fit_draws_rows_of_dask_arrays(monkeypatch):
     drawn = SetDecision().fit(*lazy, sample_weight=np.ones(900))
     assert drawn.calibration_.scale == pytest.approx(plain.calibration_.scale, rel=0.2)
     assert drawn.calibration_.scale != plain.calibration_.scale
+    table = pytest.importorskip("pandas").DataFrame(Y)  # its rows are drawn alike
+    assert SetDecision().fit(lazy[0], table).calibration_.scale == drawn.calibration_.scale
     with pytest.raises(ValueError, match="groups"):
         plain.fit(*lazy, groups=np.arange(900))
     with pytest.raises(ValueError, match="compute_chunk_sizes"):

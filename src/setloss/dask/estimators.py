@@ -113,15 +113,15 @@ class DaskSetClassifier(SetClassifier):
 
     def decision_function(self, X: Any) -> Any:
         """Scores as a dask array or Series, computed when asked for; arrays in memory get arrays in memory."""
-        return self._blockwise(X, "decision_function", np.dtype(float))
+        return self._blockwise(X, "decision_function")
 
     def predict(self, X: Any, *, groups: Any = None) -> Any:
         """Labels as a dask array or Series, computed when asked for; arrays in memory get arrays in memory."""
-        check_is_fitted(self)
-        return self._blockwise(X, "predict", self.classes_.dtype)
+        return self._blockwise(X, "predict")
 
-    def _blockwise(self, X: Any, method: str, dtype: np.dtype[Any]) -> Any:
+    def _blockwise(self, X: Any, method: str) -> Any:
         answer = getattr(self.to_local(), method)
+        dtype = self.classes_.dtype if method == "predict" else np.float64
         labels = None if self._labels.flat else list(map(str, range(len(self.coef_))))
         empty = np.empty(0 if labels is None else (0, len(labels)), dtype)
         if is_frame(X):
