@@ -138,7 +138,7 @@ def many_labels() -> tuple[csr_array, np.ndarray]:
 
 
 def tries() -> Iterator[Row]:
-    """B_D of 5,000 labels for 120 CPU seconds: by other numbers of steps a visit, and from the solution of a hinge."""
+    """B_D of 5,000 labels for 120 CPU seconds: by numbers of steps a visit, and from the solution of a hinge."""
     X, Y = many_labels()
     for steps, shrink, warm in ((12, 0.2, False), (30, 0.05, False), (12, 0.2, True), (3, 0.2, False)):
         compile_kernels("hinge"), compile_kernels("bd")

@@ -248,9 +248,6 @@ def test_worst_sets_maximise_the_rescaled_loss(name, operator, definition):
             assert cuts.values[i] == pytest.approx(definition(values, margins, scale)[0], rel=1e-12, abs=1e-12)
 
 
-# ---------------------------------------------------------------- one plan per kind of bag
-
-
 # ---------------------------------------------------------------- what a batch accepts
 
 

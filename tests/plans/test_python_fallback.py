@@ -107,24 +107,15 @@ def test_cuts_are_those_of_the_kernels(loss, operator, dtype):
     assert got.slopes.dtype == dtype
 
 
-def test_named_elements_keep_their_places():
-    """A loss that tells its elements apart: element 1 of every bag is worth three."""
-    values = [sum([1.0, 3.0, 1.0][i] for i in range(3) if k >> (2 - i) & 1) for k in range(8)]
-    function = SetFunction.from_values(np.reshape(values, (2, 2, 2)))
-    loss, margins = from_set_function(function), np.array([-1.0, 0.5, 2.0, 0.2, -0.4, 0.3])
+VALUES = [sum([1.0, 3.0, 1.0][i] for i in range(3) if k >> (2 - i) & 1) for k in range(8)]
+ELEMENT_1_IS_WORTH_THREE = SetFunction.from_values(np.reshape(VALUES, (2, 2, 2)))
+ALTERNATING_GROUPS = SetFunction.from_table([[0.0, 1.0, 1.5], [3.0, 3.5, 5.0]], [1, 0, 1])
+
+
+@pytest.mark.parametrize("function", [ELEMENT_1_IS_WORTH_THREE, ALTERNATING_GROUPS], ids=["named", "mixed groups"])
+def test_elements_keep_their_places(function):
+    loss, margins = from_set_function(function), np.array([-1.0, 0.5, 2.0, 0.4, -0.2, -0.4])
     got = batch_surrogate(loss, [1, 0, 1, 0, 0, 1], [0, 3, 6], Wearing(Written, SlackRescaling)).cuts(margins)
-    for i, here in enumerate((slice(0, 3), slice(3, 6))):
-        expected = SlackRescaling(function).cut(margins[here])
-        np.testing.assert_allclose(got.slopes[here], expected.slope)
-        assert got.values[i] == pytest.approx(expected(margins[here]))
-
-
-def test_elements_of_mixed_groups_keep_their_places():
-    """A loss whose groups alternate, on a batch that names its elements in this order."""
-    function = SetFunction.from_table([[0.0, 1.0, 1.5], [3.0, 3.5, 5.0]], [1, 0, 1])
-    margins = np.array([-1.0, 0.5, 2.0, 0.4, -0.2, -0.4])
-    operator = Wearing(Written, SlackRescaling)
-    got = batch_surrogate(from_set_function(function), [1, 0, 1, 0, 0, 1], [0, 3, 6], operator).cuts(margins)
     for i, here in enumerate((slice(0, 3), slice(3, 6))):
         expected = SlackRescaling(function).cut(margins[here])
         np.testing.assert_allclose(got.slopes[here], expected.slope)

@@ -11,7 +11,7 @@ from setloss.solvers.frank_wolfe import FrankWolfe
 from setloss.solvers.kernel_arrays import Design
 from setloss.solvers.loop import Limits
 from setloss.solvers.problem import Problem
-from setloss.solvers.solution import Record, Solution, State, Status
+from setloss.solvers.solution import Record, Solution, Status
 
 __all__ = [
     "ADMM",
@@ -23,7 +23,6 @@ __all__ = [
     "Problem",
     "Record",
     "Solution",
-    "State",
     "Status",
     "solve",
 ]

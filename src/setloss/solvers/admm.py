@@ -119,7 +119,7 @@ def _by_features(problem: Problem, roots: Array) -> Array:
     else:
         for start in range(0, design.rows, ROWS_AT_ONCE):
             some = slice(start, start + ROWS_AT_ONCE)
-            scaled = design.dense[some] * roots[some, None]
+            scaled = design.matrix[some] * roots[some, None]
             out[:-1, :-1] += scaled.T @ scaled
     out[-1, :-1] = out[:-1, -1] = design.constant * (design.matrix.T @ roots**2)
     out[-1, -1] = design.constant**2 * float(roots @ roots)

@@ -27,7 +27,7 @@ class DesignArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """The rows of X, dense or CSR, in the form the kernels read; `constant` is the value of one more feature.
+    """The rows of X, dense or CSR, as products of matrices take them; `constant` is the value of one more feature.
 
     Examples
     --------
@@ -36,49 +36,37 @@ class Design:
     (2, 2, array([2., 5.]))
     """
 
-    dense: NDArray[Any]
-    data: NDArray[Any]
-    indices: NDArray[np.int64]
-    indptr: NDArray[np.int64]
-    sparse: bool
-    features: int
+    matrix: Any
     constant: float
 
     @classmethod
     def of(cls, X: Any, constant: float = 0.0) -> Design:
-        """Wrap X without copying it, but for CSR index arrays of another type and X in Fortran order."""
-        if issparse(X):
-            rows = csr_array(X)
-            data = rows.data if rows.dtype in (np.float32, np.float64) else rows.data.astype(np.float64)
-            empty = np.empty((0, 0), dtype=data.dtype)
-            indices, indptr = rows.indices.astype(np.int64, copy=False), rows.indptr.astype(np.int64, copy=False)
-            return cls(empty, data, indices, indptr, True, rows.shape[1], constant)
-        dense = np.ascontiguousarray(X)
-        if dense.dtype not in (np.float32, np.float64):
-            dense = dense.astype(np.float64)
-        none = np.empty(0, dtype=np.int64)
-        return cls(dense, np.empty(0, dtype=dense.dtype), none, none, False, dense.shape[1], constant)
+        """Wrap X without copying it, but for Fortran order and types other than float32 and float64."""
+        rows = csr_array(X) if issparse(X) else np.ascontiguousarray(X)
+        return cls(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64), float(constant))
+
+    @property
+    def sparse(self) -> bool:
+        return bool(issparse(self.matrix))
 
     @property
     def rows(self) -> int:
         """The number of rows."""
-        return len(self.indptr) - 1 if self.sparse else len(self.dense)
+        return int(self.matrix.shape[0])
+
+    @property
+    def features(self) -> int:
+        """The number of features, the constant one apart."""
+        return int(self.matrix.shape[1])
 
     def squared_norms(self) -> Array:
         """|x|^2 of every row, the constant feature included."""
         if self.sparse:
-            entries = np.repeat(np.arange(self.rows), np.diff(self.indptr))
-            found = np.bincount(entries, np.square(self.data, dtype=np.float64), minlength=self.rows)
+            entries = np.repeat(np.arange(self.rows), np.diff(self.matrix.indptr))
+            found = np.bincount(entries, np.square(self.matrix.data, dtype=np.float64), minlength=self.rows)
         else:
-            found = np.einsum("ij,ij->i", self.dense, self.dense, dtype=np.float64)
+            found = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
         return np.asarray(found + self.constant**2)
-
-    @cached_property
-    def matrix(self) -> Any:
-        """X without the constant feature, as products of matrices take it."""
-        if self.sparse:
-            return csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.features))
-        return self.dense
 
     def some(self, rows: NDArray[np.int64]) -> Any:
         """Some rows of the matrix; no copy of a dense one where they are neighbours."""
@@ -86,10 +74,15 @@ class Design:
             return self.matrix if len(rows) == self.rows else self.matrix[rows[0] : rows[-1] + 1]
         return self.matrix[rows]
 
-    @property
+    @cached_property
     def arrays(self) -> DesignArrays:
         """The arguments of kernels."""
-        return DesignArrays(self.dense, self.data, self.indices, self.indptr, self.sparse, float(self.constant))
+        none = np.empty(0, dtype=np.int64)
+        if not self.sparse:
+            return DesignArrays(self.matrix, np.empty(0, self.matrix.dtype), none, none, False, self.constant)
+        data, *places = self.matrix.data, self.matrix.indices, self.matrix.indptr
+        indices, indptr = (array.astype(np.int64, copy=False) for array in places)
+        return DesignArrays(np.empty((0, 0), data.dtype), data, indices, indptr, True, self.constant)
 
 
 class ElementMaps(NamedTuple):

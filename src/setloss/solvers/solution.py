@@ -11,16 +11,7 @@ from setloss.typing import Array
 
 @dataclass
 class State:
-    """The best primal point and the best dual value so far. A method adds what it needs to go on as typed fields.
-
-    Examples
-    --------
-    >>> state = State(np.zeros((1, 2)))
-    >>> state.offer_primal(np.ones((1, 2)), 3.0)
-    >>> state.offer_dual(1.0)
-    >>> state.primal, state.dual, state.best
-    (3.0, 1.0, array([[1., 1.]]))
-    """
+    """The best primal point and the best dual value so far. A method adds what it needs to go on as typed fields."""
 
     best: Array
     primal: float = np.inf
@@ -49,10 +40,8 @@ class Status(StrEnum):
 
     Examples
     --------
-    >>> from setloss.estimators import SetClassifier
-    >>> model = SetClassifier("dice").fit([[1.0], [-1.0], [2.0], [-2.0]], [[1, 1], [0, 1], [1, 1], [0, 1]])
-    >>> model.solution_.status is Status.CONVERGED, str(Status.CONVERGED)
-    (True, 'converged')
+    >>> Status.CONVERGED == "converged"
+    True
     """
 
     CONVERGED = "converged"
@@ -69,11 +58,8 @@ class Record:
 
     Examples
     --------
-    >>> from setloss.estimators import SetClassifier
-    >>> model = SetClassifier("dice").fit([[1.0], [-1.0], [2.0], [-2.0]], [[1, 1], [0, 1], [1, 1], [0, 1]])
-    >>> last = model.solution_.history[-1]
-    >>> last.primal == model.solution_.primal, last.iteration == model.solution_.iterations
-    (True, True)
+    >>> Record(iteration=3, seconds=0.1, passes=6.0, primal=2.0, dual=1.5).gap
+    0.25
     """
 
     iteration: int
