@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -17,19 +18,18 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from setloss.decisions.rules import standard_error
-from setloss.defaults import LINEAR_MODELS, LOOSER_FOLDS
+from setloss.defaults import LOOSER_FOLDS
 from setloss.estimators.features import FeatureScaleWarning, checked_features, checked_weights
 from setloss.estimators.fit_log import say
 from setloss.estimators.labels import check_rows
-from setloss.estimators.set_classifier import SetClassifier
+from setloss.estimators.set_classifier import LinearModel, SetClassifier
 from setloss.estimators.set_layout import read_sets
-from setloss.losses import Loss
-from setloss.operators.names import Operator
 from setloss.solvers import Status
 from setloss.typing import Array
 
 
-class SetClassifierCV(SetClassifier):
+@dataclass(eq=False, repr=False)
+class SetClassifierCV(LinearModel):
     """`SetClassifier` with C chosen by cross-validation.
 
     Parameters
@@ -62,44 +62,16 @@ class SetClassifierCV(SetClassifier):
     (True, 2)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = SetClassifier._parameter_constraints | {
+    _: KW_ONLY
+    Cs: int | Sequence[float] = 7
+    cv: Any = 5
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = LinearModel._parameter_constraints | {
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        loss: str | Loss = LINEAR_MODELS.loss,
-        operator: str | Operator = LINEAR_MODELS.operator,
-        *,
-        Cs: int | Sequence[float] = 7,
-        cv: Any = 5,
-        scale: float = LINEAR_MODELS.scale,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float | Literal["auto"] = "auto",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.operator = operator
-        self.Cs = Cs
-        self.cv = cv
-        self.scale = scale
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifierCV:
         """Choose on folds that never split a set or a group, then train on everything."""

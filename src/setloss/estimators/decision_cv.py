@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from setloss.losses import Loss
 from setloss.typing import Array
 
 
+@dataclass(eq=False, repr=False)
 class SetDecisionCV(MetaEstimatorMixin, SetDecider):
     """Sets of least expected loss, from the scores of any classifier of their elements.
 
@@ -78,24 +80,14 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
     ((200, 5), True, ['counts', 'half', 'threshold'])
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        loss: str | Loss = "f1",
-        *,
-        rule: str = "auto",
-        average: str = "samples",
-        cv: Any = 5,
-        n_jobs: int | None = None,
-        verbose: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.loss = loss
-        self.rule = rule
-        self.average = average
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    estimator: Any = None
+    loss: str | Loss = "f1"
+    _: KW_ONLY
+    rule: str = "auto"
+    average: str = "samples"
+    cv: Any = 5
+    n_jobs: int | None = None
+    verbose: Any = 0
 
     # ---------------------------------------------------------------- learning
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -28,7 +28,106 @@ from setloss.typing import Array
 POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
-class SetClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class LinearModel(ClassifierMixin, BaseEstimator):
+    """Linear scores of the elements of sets, however they were trained, and what they lose."""
+
+    loss: str | Loss = LINEAR_MODELS.loss
+    operator: str | Operator = LINEAR_MODELS.operator
+    _: KW_ONLY
+    scale: float = LINEAR_MODELS.scale
+    tol: float = 1e-3
+    max_iter: int = 1000
+    max_time: float | None = None
+    solver: str = "auto"
+    fit_intercept: bool = True
+    intercept_scaling: float | Literal["auto"] = "auto"
+    random_state: Any = None
+    verbose: int = 0
+
+    classes_: NDArray[Any] = field(init=False)
+    label_names_: NDArray[np.object_] = field(init=False)
+    _labels: Labels = field(init=False)
+    coef_: Array = field(init=False)
+    intercept_: Array = field(init=False)
+
+    __metadata_request__fit: ClassVar = {"groups": True}
+    __metadata_request__predict: ClassVar = {"groups": True}
+    __metadata_request__score: ClassVar = {"groups": True}
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "operator": [str, callable],
+        "scale": [POSITIVE],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [POSITIVE, None],
+        "solver": [str],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [POSITIVE, StrOptions({"auto"})],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def _seed(self) -> int:
+        """`random_state` as an integer, drawn from it if it is a generator."""
+        if self.random_state is None or isinstance(self.random_state, Integral):
+            return int(self.random_state or 0)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Files and copies hold no training data: what a warm start needs of them stays here."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "solution_" in state:
+            state["solution_"] = _without_data(state["solution_"])
+        return state
+
+    def _scores(self, X: Any) -> Array:
+        """One column of scores for each label."""
+        check_is_fitted(self)
+        X = checked_features(self, X, reset=False)
+        return np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
+
+    def decision_function(self, X: Any) -> Array:
+        """The linear scores (n, p), ``X @ coef_.T + intercept_``; (n,) after a fit with y (n,)."""
+        scores = self._scores(X)
+        return self._labels.in_form(scores)
+
+    def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:
+        """The labels of positive score in the form and the alphabet of y; `groups` play no part."""
+        scores = self._scores(X)
+        return self._labels.write(scores > 0)
+
+    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
+        """The loss of every set with a known label, those of groups in sorted order."""
+        return self._judged(X, y, groups)[0]
+
+    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
+        """1 - the mean loss over the sets; a group weighs as much as its elements on average."""
+        losses, weights = self._judged(X, y, groups, sample_weight)
+        if not weights.sum() > 0:
+            raise ValueError("no set has a known label and a positive weight; there is nothing to judge")
+        return 1.0 - float(np.average(losses, weights=weights))
+
+    def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
+        """The losses of the sets with a known label, and their weights."""
+        check_rows(X, y)
+        chosen = self._scores(X) > 0
+        truth, known = self._labels.truth(y, len(chosen))
+        sets = sets_of(self._labels, len(chosen), groups, "judged")
+        losses, used = sets.losses(as_loss(self.loss), truth, known, chosen)
+        return losses, sets.means(checked_weights(sample_weight, chosen))[used]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_class = False
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class SetClassifier(LinearModel):
     """Linear classifier trained for a loss of the set of wrong elements of each set.
 
         min over (w^1, ..., w^p)   1/2 sum_j |w^j|^2 + C sum_i weight_i B(y_i1 <w^1, x_i>, ..., y_ip <w^p, x_i>)
@@ -91,64 +190,16 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
     ((3, 20), True)
     """
 
-    __metadata_request__fit: ClassVar = {"groups": True}
-    __metadata_request__predict: ClassVar = {"groups": True}
-    __metadata_request__score: ClassVar = {"groups": True}
+    _: KW_ONLY
+    C: float = 1.0
+    warm_start: bool = False
+    callbacks: Sequence[Any] = ()
 
-    classes_: NDArray[Any]
-    label_names_: NDArray[np.object_]
-    _labels: Labels
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "operator": [str, callable],
-        "scale": [POSITIVE],
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = LinearModel._parameter_constraints | {
         "C": [POSITIVE],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_time": [POSITIVE, None],
-        "solver": [str],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [POSITIVE, StrOptions({"auto"})],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
         "callbacks": [list, tuple],
     }
-
-    def __init__(
-        self,
-        loss: str | Loss = LINEAR_MODELS.loss,
-        operator: str | Operator = LINEAR_MODELS.operator,
-        *,
-        scale: float = LINEAR_MODELS.scale,
-        C: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        solver: str = "auto",
-        fit_intercept: bool = True,
-        intercept_scaling: float | Literal["auto"] = "auto",
-        warm_start: bool = False,
-        random_state: Any = None,
-        verbose: int = 0,
-        callbacks: Sequence[Any] = (),
-    ) -> None:
-        self.loss = loss
-        self.operator = operator
-        self.scale = scale
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.solver = solver
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
-        self.callbacks = callbacks
-
-    # ---------------------------------------------------------------- fitting
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifier:
         """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}, dense or sparse; or y (n,) and its `groups`.
@@ -197,12 +248,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
         warm = getattr(self, "solution_", None) if self.warm_start else None
         return Limits(self.tol, self.max_iter, self.max_time, callbacks), warm
 
-    def _seed(self) -> int:
-        """`random_state` as an integer, drawn from it if it is a generator."""
-        if self.random_state is None or isinstance(self.random_state, Integral):
-            return int(self.random_state or 0)
-        return int(check_random_state(self.random_state).randint(2**31))
-
     def _store(self, solution: Solution, constant: float) -> None:
         """Set the fitted attributes."""
         # The dual variables are large; only a warm start needs them.
@@ -230,59 +275,6 @@ class SetClassifier(ClassifierMixin, BaseEstimator):
             )
         if solution.status is not Status.CONVERGED:
             warnings.warn(words, ConvergenceWarning, stacklevel=3)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Files and copies hold no training data: what a warm start needs of them stays here."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        if "solution_" in state:
-            state["solution_"] = _without_data(state["solution_"])
-        return state
-
-    # ---------------------------------------------------------------- deciding
-
-    def _scores(self, X: Any) -> Array:
-        """One column of scores for each label."""
-        check_is_fitted(self)
-        X = checked_features(self, X, reset=False)
-        return np.asarray(X @ self.coef_.T, dtype=np.float64) + self.intercept_
-
-    def decision_function(self, X: Any) -> Array:
-        """The linear scores (n, p), ``X @ coef_.T + intercept_``; (n,) after a fit with y (n,)."""
-        scores = self._scores(X)
-        return self._labels.in_form(scores)
-
-    def predict(self, X: Any, *, groups: Any = None) -> NDArray[Any]:
-        """The labels of positive score in the form and the alphabet of y; `groups` play no part."""
-        scores = self._scores(X)
-        return self._labels.write(scores > 0)
-
-    def losses(self, X: Any, y: Any, *, groups: Any = None) -> Array:
-        """The loss of every set with a known label, those of groups in sorted order."""
-        return self._judged(X, y, groups)[0]
-
-    def score(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> float:
-        """1 - the mean loss over the sets; a group weighs as much as its elements on average."""
-        losses, weights = self._judged(X, y, groups, sample_weight)
-        if not weights.sum() > 0:
-            raise ValueError("no set has a known label and a positive weight; there is nothing to judge")
-        return 1.0 - float(np.average(losses, weights=weights))
-
-    def _judged(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> tuple[Array, Array]:
-        """The losses of the sets with a known label, and their weights."""
-        check_rows(X, y)
-        chosen = self._scores(X) > 0
-        truth, known = self._labels.truth(y, len(chosen))
-        sets = sets_of(self._labels, len(chosen), groups, "judged")
-        losses, used = sets.losses(as_loss(self.loss), truth, known, chosen)
-        return losses, sets.means(checked_weights(sample_weight, chosen))[used]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.classifier_tags.multi_class = False
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
 
 
 def _without_data(solution: Solution) -> Solution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ FEW_SCORES = 20
 """Fewest scores in a prediction of which "auto" asks whether they are probabilities; the fit always asks."""
 
 
+@dataclass(eq=False, repr=False)
 class SetDecision(SetDecider):
     """Sets of least expected loss, from scores of any origin.
 
@@ -85,13 +87,11 @@ class SetDecision(SetDecider):
     np.True_
     """
 
-    def __init__(
-        self, loss: str | Loss = "f1", *, rule: str = "auto", average: str = "samples", scores: str = "auto"
-    ) -> None:
-        self.loss = loss
-        self.rule = rule
-        self.average = average
-        self.scores = scores
+    loss: str | Loss = "f1"
+    _: KW_ONLY
+    rule: str = "auto"
+    average: str = "samples"
+    scores: str = "auto"
 
     def fit(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetDecision:
         """Learn from scores (n, p) and labels y (n, p), dense or sparse, NaN where a label is not known.
