@@ -17,14 +17,16 @@ FRAMES = Calibration(0.7, np.array([0.2]), np.array([1.0, 2.0, -1.0, -2.0, 0.01]
 def test_chunks_change_nothing(monkeypatch):
     scores = np.random.default_rng(0).normal(size=(23, 5))
     sets = scores > 0.3
-    whole = LABELS.decide(scores, Dice()), LABELS.marginals(scores), LABELS.expected_losses(sets, scores, Dice())
-    best = decide(LABELS.log_odds(scores), Dice(), counts=LABELS.counts())
-    np.testing.assert_array_equal(whole[0].sets, best.sets)
+
+    def answers():
+        found = LABELS.decide(scores, Dice())
+        return found.sets, found.expected_loss, LABELS.marginals(scores), LABELS.expected_losses(sets, scores, Dice())
+
+    whole = answers()
+    np.testing.assert_array_equal(whole[0], decide(LABELS.log_odds(scores), Dice(), counts=LABELS.counts()).sets)
     monkeypatch.setattr(module, "CHUNK", 20)
-    np.testing.assert_array_equal(LABELS.decide(scores, Dice()).sets, best.sets)
-    np.testing.assert_array_equal(LABELS.decide(scores, Dice()).expected_loss, whole[0].expected_loss)
-    np.testing.assert_array_equal(LABELS.marginals(scores), whole[1])
-    np.testing.assert_array_equal(LABELS.expected_losses(sets, scores, Dice()), whole[2])
+    for one, other in zip(answers(), whole, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_bags_that_are_not_long_are_decided_exactly():

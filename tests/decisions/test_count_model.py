@@ -1,5 +1,6 @@
-"""The count model against the list of all label sets."""
+"""The count model against the list of all label sets and, for more elements, against mpmath."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,23 +11,15 @@ from setloss.bags import Bags
 from setloss.decisions import CountModel
 
 
-def judged(scores, counts):
+@given(models() | certain)
+@settings(max_examples=300)
+def test_sums_agree_with_the_list_of_all_sets(model):
+    scores, counts = model
     model, truth = CountModel([scores], counts), AllSets(scores, counts)
     digits = 1e-15 * (np.abs(scores).sum() + np.abs(np.where(np.isinf(counts), 0, counts)).max())
     assert model.log_partition[0] == pytest.approx(truth.log_partition, rel=1e-13, abs=1e-12 + digits)
     np.testing.assert_allclose(model.marginals[0], truth.marginals, atol=1e-11)
     np.testing.assert_allclose(model.count_probabilities[0], truth.size_chances(len(counts)), atol=1e-11)
-
-
-@given(models())
-def test_sums_agree_with_the_list_of_all_sets(model):
-    judged(*model)
-
-
-@given(certain)
-@settings(max_examples=200)
-def test_scores_and_potentials_of_any_size(model):
-    judged(*model)
 
 
 @given(certain, st.data())
@@ -90,6 +83,31 @@ def test_bags_of_different_sizes_in_any_order():
         assert found.values[i] == pytest.approx(expected.values[0])
         np.testing.assert_allclose(found.scores[groups == i], expected.scores[0], atol=1e-14)
         np.testing.assert_allclose(found.counts[ends[i] : ends[i + 1]], expected.counts[0], atol=1e-14)
+
+
+def test_elementary_symmetric_polynomials_to_fifty_digits():
+    generator = np.random.default_rng(2)
+    scores, counts = generator.normal(0, 40, size=60), generator.normal(0, 200, size=13)
+    with mpmath.workdps(60):
+        e = [mpmath.mpf(1)] + [mpmath.mpf(0)] * 12
+        for s in scores:
+            x = mpmath.exp(mpmath.mpf(float(s)))
+            e = [e[0]] + [e[k] + x * e[k - 1] for k in range(1, 13)]
+        weights = [mpmath.exp(mpmath.mpf(float(u))) * value for u, value in zip(counts, e, strict=True)]
+        total = sum(weights)
+        log_partition, chances = float(mpmath.log(total)), [float(w / total) for w in weights]
+    model = CountModel([scores], counts)
+    assert model.log_partition[0] == pytest.approx(log_partition, rel=1e-14)
+    np.testing.assert_allclose(model.count_probabilities[0], chances, rtol=1e-10, atol=1e-29)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4])
+def test_ten_thousand_elements_and_large_scores(size):
+    scores = size * np.random.default_rng(3).normal(size=10_000)
+    model = CountModel([scores], np.zeros(51))
+    assert np.isfinite(model.log_partition).all()
+    assert model.count_probabilities.sum() == pytest.approx(1)
+    assert model.marginals.sum() == pytest.approx(model.count_probabilities[0] @ np.arange(51))
 
 
 def test_many_unlikely_sets_together_are_not_negligible():

@@ -1,17 +1,14 @@
 """Decisions against the comparison of all sets under all label sets."""
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decisions.judge import AllSets, certain
-from setloss.decisions import decide as decide_any
-from setloss.decisions import expected_losses_of
-from setloss.decisions.pixels import decide_pixels
+from decisions.judge import AllSets, certain, decide
+from setloss.decisions import expected_losses, expected_losses_of
 from setloss.losses import (
     CostCurve,
     Dice,
@@ -24,8 +21,6 @@ from setloss.losses import (
     loss_named,
 )
 from setloss.setfunctions.set_function import SetFunction
-
-decide = partial(decide_any, scores="log-odds")
 
 RISING = {
     "dice": Dice(),
@@ -66,6 +61,12 @@ def test_no_set_is_expected_to_cost_less(name, model):
 def test_set_functions_of_the_number_of_mistakes(curve):
     loss = from_set_function(SetFunction.symmetric(curve))
     judged([0.3, -0.2, 1.0, 0.1], [0.1, 0.5, -0.3, 0.0, 1.0], loss)
+
+
+def test_a_loss_that_falls_can_prefer_the_smaller_scores():
+    loss = from_set_function(SetFunction.symmetric([0.0, 1.0, 1.0, 0.0]))
+    judged([50.0, 1.0, 0.0], [-np.inf, -np.inf, 0.0], loss)
+    assert decide([[50.0, 1.0, 0.0]], loss, counts=[-np.inf, -np.inf, 0.0]).sets.tolist() == [[False, False, True]]
 
 
 def test_set_functions_that_tell_elements_apart_compare_all_sets():
@@ -109,8 +110,6 @@ def test_no_examples():
 def test_what_is_no_set_is_refused(sets, words):
     with pytest.raises(ValueError, match=words):
         expected_losses_of(sets, [[1.0, -2.0]], "f1")
-    with pytest.raises(ValueError, match="mask is a masked array"):
-        decide_pixels([1.0, -2.0], mask=np.ma.masked_array([1, 1], [0, 1]))
 
 
 def test_of_sets_that_differ_by_a_rounding_error_the_smallest():
@@ -131,14 +130,11 @@ def rising(seed):
 @given(model=models)
 @settings(max_examples=40)
 def test_the_largest_scores_are_the_best_set_of_their_size(loss, model):
-    """Proofs, "The best set of k elements"; a loss that falls can prefer the smaller score."""
+    """Proofs, "The best set of k elements"."""
     scores, truth = np.sort(model[0])[::-1], AllSets(np.sort(model[0])[::-1], model[1])
     costs = truth.all_expected(loss)
-    for k in range(len(scores) + 1):
-        assert truth.expected(loss, np.arange(len(scores)) < k) <= costs[truth.sizes == k].min() + 1e-12
-    two, falling = AllSets([50.0, 1.0, 0.0], [-np.inf, -np.inf, 0.0]), SetFunction.symmetric([0.0, 1.0, 1.0, 0.0])
-    found = [two.expected(from_set_function(falling), one) for one in ([1, 0, 0], [0, 0, 1])]
-    assert found == pytest.approx([1, 1 / (1 + np.e)])
+    least = [costs[truth.sizes == k].min() for k in range(len(scores) + 1)]
+    np.testing.assert_allclose(expected_losses([scores], loss, counts=model[1])[0], least, atol=1e-11)
 
 
 @given(model=models, data=st.data())
@@ -150,3 +146,15 @@ def test_expected_losses_of_given_sets(model, data):
         expected = AllSets(scores, counts).expected(loss, chosen)
         found = expected_losses_of([chosen], [scores], loss, counts=counts)[0]
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_ten_thousand_elements_with_counts():
+    p = 10_000
+    scores = np.random.default_rng(0).normal(-2, 1.5, size=(1, p))
+    assert decide(scores, "f1", counts=np.ones(p + 1)).sizes == decide(scores, "f1").sizes
+
+
+@pytest.mark.parametrize("loss", [Tversky(0.3, 0.9), CostCurve(((0, 0), (0.3, 0), (1, 1)))], ids=repr)
+def test_what_needs_too_large_a_table_is_refused_before_it_is_made(loss):
+    with pytest.raises(ValueError, match=r"need a table of .* the limit is"):
+        decide(np.full((1, 100_000), -1.0), loss)

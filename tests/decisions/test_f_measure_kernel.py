@@ -1,15 +1,11 @@
 """Fast searches for F-measures and Jaccard against the general one, which never subtracts."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from setloss.decisions import decide as decide_any
+from decisions.judge import decide
 from setloss.decisions import expected_losses
 from setloss.losses import Dice, FBeta, Jaccard, Tversky
-
-decide = partial(decide_any, scores="log-odds")
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 3.0])

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from helpers.held_out import held_out
+from helpers.held_out import complete, held_out
 from setloss.decisions.calibration import BagPotentials, LabelPotentials
 from setloss.decisions.fitting import (
     BIAS_WIDTHS,
@@ -17,7 +17,6 @@ from setloss.decisions.fitting import (
     calibrate,
     chosen_widths,
 )
-from setloss.decisions.held_out import HeldOut
 
 
 def data_in(layout, missing=False):
@@ -38,10 +37,10 @@ def test_labels_that_are_not_known_say_nothing():
     generator = np.random.default_rng(0)
     scores = generator.normal(size=(3000, 2))
     truth, known = generator.random(scores.shape) < 1 / (1 + np.exp(-scores)), generator.random(scores.shape) < 0.4
-    whole = HeldOut(scores, truth, np.ones_like(known), np.ones(3000), np.arange(3000) % 5)
+    whole = complete(scores, truth)
     plain = calibrate(whole, None, Widths())
     for stated in (truth & known, truth | ~known):
-        part = calibrate(HeldOut(scores, stated, known, whole.weights, whole.folds), None, Widths())
+        part = calibrate(replace(whole, truth=stated, known=known), None, Widths())
         assert part.marginals(scores) == pytest.approx(plain.marginals(scores), abs=0.05)
 
 
@@ -51,17 +50,11 @@ def test_potentials_are_as_free_as_held_out_sets_ask_for():
     scores = generator.normal(size=(400, 6))
     pairs = np.argsort(np.argsort(-(scores + generator.gumbel(size=scores.shape)), axis=1), axis=1) < 2
     alone = generator.random(scores.shape) < 1 / (1 + np.exp(1 - scores))
-    found = [
-        chosen_widths(
-            HeldOut(scores, truth, np.ones_like(truth), np.ones(400), np.arange(400) % 5), LabelPotentials(6)
-        )
-        for truth in (pairs, alone)
-    ]
+    found = [chosen_widths(complete(scores, truth), LabelPotentials(6)) for truth in (pairs, alone)]
     assert found[0].counts == max(COUNT_WIDTHS)
     assert found[1].counts == min(COUNT_WIDTHS)
     rare = generator.random(scores.shape) < 1 / (1 + np.exp(np.linspace(-3, 4, 6) - scores))
-    data = HeldOut(scores, rare, np.ones_like(rare), np.ones(400), np.arange(400) % 5)
-    assert chosen_widths(data, None).bias == max(BIAS_WIDTHS)
+    assert chosen_widths(complete(scores, rare), None).bias == max(BIAS_WIDTHS)
 
 
 def test_the_unit_of_the_scores_does_not_matter():
@@ -123,7 +116,7 @@ def test_a_search_that_goes_too_far_comes_back():
     scores = generator.normal(size=(60, 150))
     scores = np.hstack([scores, -scores])
     truth = np.repeat(generator.random((60, 1)) < 0.5, 300, axis=1)
-    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(60), np.arange(60) % 5)
+    data = complete(scores, truth)
     problem = _Problem.of(data, LabelPotentials(300), Widths())
     far = np.zeros(len(problem.coordinates(None)))
     far[0], far[-301:] = 1e4, problem.root @ np.where(np.arange(301) % 300, 0.0, 1e6)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
+from helpers.held_out import complete
 from setloss.bags import Bags
 from setloss.decisions.calibration import LONGEST, BagPotentials, Calibration, LabelPotentials
 from setloss.decisions.count_model import CountModel
@@ -13,63 +14,51 @@ from setloss.decisions.rules import MOST_SETS, RULES, Judged, RuleLearner, stand
 from setloss.losses import Dice
 
 
-def rows(scores, truth, weights=None):
-    n = len(scores)
-    return HeldOut(scores, truth, np.ones_like(truth), np.ones(n) if weights is None else weights, np.arange(n) % 5)
-
-
-def exactly(k, n=300, p=8, seed=0):
+def exactly(k, n=300, p=8):
     """Label sets of exactly k labels, scores with an offset of their own for every example: only counts help."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     truth = generator.random((n, p)).argsort(axis=1) < k
-    return rows(np.where(truth, 2.0, -2.0) + generator.normal(size=(n, p)) + 4 * generator.normal(size=(n, 1)), truth)
+    return complete(
+        np.where(truth, 2.0, -2.0) + generator.normal(size=(n, p)) + 4 * generator.normal(size=(n, 1)), truth
+    )
 
 
-def half_of_them_shifted(n=300, p=8, seed=0):
+def half_of_them_shifted(n=300, p=8):
     """Scores that a count model reads wrongly: log-odds squeezed where they are large, and heavy tails."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     log_odds = generator.normal(-1, 2, size=(n, p))
     truth = generator.random((n, p)) < expit(3 * (log_odds > 0) - 1.5)
-    return rows(np.sign(log_odds) * np.abs(log_odds) ** 5, truth)
+    return complete(np.sign(log_odds) * np.abs(log_odds) ** 5, truth)
 
 
-def choice(data):
+@pytest.mark.parametrize(
+    ("data", "taken", "left", "margin"),
+    [(exactly(3), "counts", "threshold", 0.05), (half_of_them_shifted(), "threshold", "counts", 0)],
+)
+def test_auto_takes_the_rule_of_less_held_out_loss(data, taken, left, margin):
+    """Counts where sizes are known; where the count model fits badly it loses against a plain threshold."""
     learner = RuleLearner.of(data)
     judged = learner.judged("auto", Dice())
-    return learner.choose(judged), {name: found.summary(data.weights) for name, found in judged.items()}
-
-
-def test_auto_takes_counts_where_sizes_are_known():
-    name, losses = choice(exactly(3))
-    assert name == "counts"
-    assert losses["counts"][0] < losses["threshold"][0] - 0.05
-
-
-def test_auto_takes_the_threshold_where_the_count_model_is_wrong():
-    """The choice is by held-out loss, so a model that fits badly loses against a plain threshold."""
-    data = half_of_them_shifted()
-    name, losses = choice(data)
-    assert losses["threshold"][0] < losses["counts"][0]
-    assert name == "threshold"
+    assert learner.choose(judged) == taken
+    assert judged[taken].summary(data.weights)[0] < judged[left].summary(data.weights)[0] - margin
 
 
 def test_auto_weighs_sets():
     """Two populations: the one that has all the weight decides which rule is taken."""
-    known, wrong = exactly(3), half_of_them_shifted()
-    scores, truth = np.concatenate([known.scores, wrong.scores]), np.concatenate([known.truth, wrong.truth])
-    learner = RuleLearner.of(rows(scores, truth))
+    scores, truth = np.zeros((600, 2)), np.arange(1200).reshape(600, 2) % 3 == 0
+    learner = RuleLearner.of(complete(scores, truth))
     losses = {"counts": np.arange(600) >= 300, "threshold": np.arange(600) < 300}
     judged = {name: Judged(None, [], each) for name, each in losses.items()}
     for heavy, name in ((slice(0, 300), "counts"), (slice(300, 600), "threshold")):
         weights = np.ones(600)
         weights[heavy] = 5
-        assert RuleLearner(rows(scores, truth, weights), learner.family).choose(judged) == name
+        assert RuleLearner(complete(scores, truth, weights), learner.family).choose(judged) == name
 
 
 def test_rules_are_judged_on_sets_they_have_not_learned_on():
     """Few sets, scores that say nothing: a threshold learned on all of them looks better than it is."""
     generator = np.random.default_rng(4)
-    data = rows(generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.5)
+    data = complete(generator.normal(size=(30, 3)), generator.random((30, 3)) < 0.5)
     found = RuleLearner.of(data).judged("threshold", Dice())["threshold"].losses
     for fold in range(5):
         others, here = data.folds != fold, data.folds == fold
@@ -86,7 +75,9 @@ def test_models_without_a_fold_do_not_know_its_sets():
     """Three labels a set, in one fold five: only the model without this fold expects three."""
     data, other = exactly(3), exactly(5)
     odd = data.folds == 0
-    mixed = rows(np.where(odd[:, None], other.scores, data.scores), np.where(odd[:, None], other.truth, data.truth))
+    mixed = complete(
+        np.where(odd[:, None], other.scores, data.scores), np.where(odd[:, None], other.truth, data.truth)
+    )
     expected = [one.marginals(data.scores).sum(axis=1).mean() for one in RuleLearner.of(mixed).models[1:]]
     assert expected[0] == pytest.approx(3, abs=0.05)
     assert min(expected[1:]) > 3.2
@@ -101,7 +92,7 @@ def test_expected_losses_are_those_of_what_the_rule_decides():
 
 def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
     data = exactly(3)
-    data = rows(data.scores, data.truth, np.linspace(0.5, 2, 300))
+    data = complete(data.scores, data.truth, np.linspace(0.5, 2, 300))
     learner = RuleLearner.of(data)
     losses = {name: learner.judged(name, Dice())[name].losses for name in RULES[1:]}
     means = {name: np.average(values, weights=data.weights) for name, values in losses.items()}
@@ -112,9 +103,9 @@ def test_what_rules_lose_is_the_weighted_mean_on_the_folds():
 
 def test_learners_study_as_many_sets_as_they_can():
     generator = np.random.default_rng(0)
-    many = rows(generator.normal(size=(MOST_SETS + 9, 1)), generator.random((MOST_SETS + 9, 1)) < 0.5)
+    many = complete(generator.normal(size=(MOST_SETS + 9, 1)), generator.random((MOST_SETS + 9, 1)) < 0.5)
     assert len(RuleLearner.of(many).data) == MOST_SETS
-    large = rows(generator.normal(size=(5, 2000)), generator.random((5, 2000)) < 0.05)
+    large = complete(generator.normal(size=(5, 2000)), generator.random((5, 2000)) < 0.05)
     assert RuleLearner.of(large).candidates == ("plug-in", "threshold")
     scores, bags = generator.normal(size=3000), Bags.from_offsets([0, 1500, 3000])
     frames = HeldOut(scores, scores > 0, np.ones(3000, bool), np.ones(2), np.arange(2), bags)
@@ -124,8 +115,8 @@ def test_learners_study_as_many_sets_as_they_can():
 def test_weights_are_copies_to_the_likelihood():
     data = exactly(3, n=60)
     twice = np.repeat(np.arange(60), 2)
-    copies = RuleLearner.of(rows(data.scores[twice], data.truth[twice])).log_likelihoods()
-    weighted = RuleLearner.of(rows(data.scores, data.truth, np.full(60, 2.0))).log_likelihoods()
+    copies = RuleLearner.of(complete(data.scores[twice], data.truth[twice])).log_likelihoods()
+    weighted = RuleLearner.of(complete(data.scores, data.truth, np.full(60, 2.0))).log_likelihoods()
     assert np.dot(*weighted) == pytest.approx(np.dot(*copies), rel=1e-5)
 
 
@@ -141,7 +132,7 @@ def test_the_empty_set_stands_apart_in_the_prior():
 
 def test_reliability_is_observed_minus_expected():
     data = exactly(3, n=40)
-    data = rows(data.scores, data.truth, np.repeat([1.0, 1, 1, 3], 10))
+    data = complete(data.scores, data.truth, np.repeat([1.0, 1, 1, 3], 10))
     learner = RuleLearner.of(data)
     judged, expected = learner.judged("half", Dice())["half"], np.empty(40)
     for fold, model in enumerate(learner.models[1:]):

@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
+from helpers.reference import masks
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, from_counts, from_set_function
 from setloss.decisions import decide_samples
-
-
-def all_sets(p):
-    return ((np.arange(2**p)[:, None] >> np.arange(p)) & 1).astype(bool)
 
 
 def mean_losses(sets, draws, loss):
@@ -26,12 +23,12 @@ def test_no_set_has_a_lower_mean_loss(loss, p):
     for _ in range(15):
         draws = generator.random((1, 7, p)) < generator.random((1, 1, p))
         found = decide_samples(draws.astype(int), loss)
-        every = mean_losses(all_sets(p), draws[0], loss)
+        every = mean_losses(masks(p), draws[0], loss)
         own = mean_losses(found.sets, draws[0], loss)[0]
         assert found.exact
         assert own == pytest.approx(every.min(), abs=1e-12)
         assert found.expected_loss[0] == pytest.approx(own, abs=1e-12)
-        best = all_sets(p)[every <= every.min() + 1e-12]
+        best = masks(p)[every <= every.min() + 1e-12]
         if not isinstance(loss, Hamming):
             assert found.sizes[0] == best.sum(axis=1).min()
 
@@ -55,7 +52,7 @@ def test_other_losses_take_the_best_of_samples_and_prefixes(loss):
 
 def test_a_loss_of_which_elements_are_wrong():
     loss = from_set_function(SetFunction.from_values([0, 1, 3, 3.5, 1, 2, 3, 4]))
-    draws = all_sets(3)[None, [1, 3, 3, 6]]
+    draws = masks(3)[None, [1, 3, 3, 6]]
     found = decide_samples(draws, loss)
     assert found.expected_loss[0] == pytest.approx(mean_losses(found.sets, draws[0], loss)[0])
 

@@ -10,19 +10,13 @@ from setloss.decisions.scores import odds_of_certainty, without_certainty
 VOTES = np.array([0.0, 1 / 200, 0.3, 0.9, 1.0])
 
 
-def test_a_vote_of_none_is_about_half_a_vote():
-    certainty = odds_of_certainty(VOTES, True)
+@pytest.mark.parametrize(("votes", "probabilities"), [(VOTES, True), (logit(VOTES), False)])
+def test_a_vote_of_none_is_about_half_a_vote(votes, probabilities):
+    certainty = odds_of_certainty(votes, probabilities)
     assert expit(-certainty) == pytest.approx(1 / 400, rel=0.01)
-    found = without_certainty(VOTES, True, certainty)
+    found = without_certainty(votes, probabilities, certainty)
     np.testing.assert_allclose(found, [-certainty, *logit(VOTES[1:4]), certainty])
     assert odds_of_certainty(1 - VOTES, True) == pytest.approx(certainty)
-
-
-def test_log_odds_of_the_same_votes_are_the_same():
-    certainty = odds_of_certainty(logit(VOTES), False)
-    assert certainty == pytest.approx(odds_of_certainty(VOTES, True))
-    found = without_certainty(logit(VOTES), False, certainty)
-    np.testing.assert_allclose(found, without_certainty(VOTES, True, certainty))
 
 
 @pytest.mark.parametrize(

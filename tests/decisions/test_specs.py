@@ -1,16 +1,12 @@
 """Losses as kernels read them: where they fall, in words, and what is refused."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from setloss.decisions import decide as decide_any
+from decisions.judge import decide
 from setloss.decisions.specs import descent, loss_spec
 from setloss.losses import Dice, FBeta, Hamming, Jaccard, Tversky, from_counts, from_set_function, loss_named
 from setloss.setfunctions.set_function import SetFunction
-
-decide = partial(decide_any, scores="log-odds")
 
 
 def test_what_fast_searches_are_for():

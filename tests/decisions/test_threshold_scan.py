@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from helpers.held_out import held_out
+from helpers.held_out import complete, held_out
 from setloss.decisions import threshold_scan
-from setloss.decisions.held_out import HeldOut
 from setloss.decisions.threshold_scan import (
     column_thresholds,
     threshold_of_column,
@@ -43,7 +42,7 @@ def test_many_scores_are_cut_between_some_of_them(monkeypatch):
     generator = np.random.default_rng(0)
     scores = generator.normal(size=(300, 5))
     truth = generator.random(scores.shape) < 1 / (1 + np.exp(1 - scores))
-    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(300), np.arange(300) % 5)
+    data = complete(scores, truth)
     exact = thresholds_without(data, Dice(), [-1, 2])
     assert exact[1] == pytest.approx(threshold_of_sets(data.part(data.folds != 2), Dice()), abs=0.01)
     monkeypatch.setattr(threshold_scan, "MOST_PLACES", 200)
@@ -53,15 +52,14 @@ def test_many_scores_are_cut_between_some_of_them(monkeypatch):
 
 def test_of_equal_thresholds_the_one_nearest_to_0_is_taken():
     scores, truth = np.array([[4.0, 1.0, -1.0, -5.0]]), np.array([[True, False, True, False]])
-    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(1), np.zeros(1, dtype=np.intp))
-    assert threshold_of_sets(data, Hamming()) == 2.5  # one mistake, as at -3
+    assert threshold_of_sets(complete(scores, truth), Hamming()) == 2.5  # one mistake, as at -3
 
 
 def test_the_cut_of_a_rare_label_follows_the_chances():
     """One positive with the score 2.9: by itself it would take its six neighbours along, chances want more of it."""
     scores = np.linspace(3, -3, 200)[:, None]
     truth = (np.arange(200) == 5)[:, None]
-    data = HeldOut(scores, truth, np.ones_like(truth), np.ones(200), np.zeros(200, dtype=np.intp))
+    data = complete(scores, truth)
     assert np.sum(scores > threshold_of_column(scores[:, 0], truth[:, 0], data.weights, Dice())) == 6
     chances = np.where(scores > 2, 0.9, 0.01)
     assert np.sum(scores > column_thresholds(data, chances, Dice(), "macro")) == np.sum(scores > 2)
@@ -86,8 +84,7 @@ def test_the_cut_of_a_rare_label_is_best_for_samples_of_the_chances(zero_divisio
     truth = np.arange(30) == 12  # with one positive, ten parts of eleven are the chances
     for peak, alone in ((0.3, True), (0.95, False)):
         chances = np.where(np.arange(30) < 2, peak, 0.02)
-        data = HeldOut(scores[:, None], truth[:, None], np.ones((30, 1), bool), np.ones(30), np.zeros(30, np.intp))
-        (cut,) = column_thresholds(data, chances[:, None], loss, "macro")
+        (cut,) = column_thresholds(complete(scores[:, None], truth[:, None]), chances[:, None], loss, "macro")
         drawn = generator.random((2000, 30)) < (10 * chances + truth) / 11
         positives = drawn.sum(axis=1)
 
