@@ -68,8 +68,6 @@ class TrainedModel:
     @classmethod
     def read(cls, path: Path, trusted: str | None, loss: LossOptions) -> "TrainedModel":
         """The model in a file, to decide for the loss of the options if they name one; or an `InputError`."""
-        from setloss.estimators.set_layout import rows_are_sets
-
         try:
             model = load(path, trusted=() if trusted is None else names_in(trusted))
         except ModelFileError as error:
@@ -84,8 +82,8 @@ class TrainedModel:
                 for part, name in ((model, "feature_names_in_"), (estimator, "label_names_"))
             )
             source = Source(**getattr(model, "source_", {"features": features, "labels": labels, "columns": labels}))
-            decides = hasattr(estimator, "decision_")
-            trained = cls(model, estimator, encoder, source, decides, rows_are_sets(estimator))
+            decides, known = hasattr(estimator, "decision_"), getattr(estimator, "_labels", None)
+            trained = cls(model, estimator, encoder, source, decides, known is None or not known.flat)
         if not trained.decides and not hasattr(estimator, "loss"):
             raise InputError(f"{path} gives scores and decides nothing; save SetDecisionCV around the classifier")
         if not trained.decides and loss != LossOptions():

@@ -46,7 +46,6 @@ class LinearModel(ClassifierMixin, BaseEstimator):
     verbose: int = 0
 
     classes_: NDArray[Any] = field(init=False)
-    label_names_: NDArray[np.object_] = field(init=False)
     _labels: Labels = field(init=False)
     coef_: Array = field(init=False)
     intercept_: Array = field(init=False)
@@ -78,7 +77,7 @@ class LinearModel(ClassifierMixin, BaseEstimator):
         """Files and copies hold no training data: what a warm start needs of them stays here."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "solution_" in state:
-            state["solution_"] = _without_data(state["solution_"])
+            state["solution_"] = replace(state["solution_"], state=None, surrogate=None)
         return state
 
     def _scores(self, X: Any) -> Array:
@@ -251,7 +250,7 @@ class SetClassifier(LinearModel):
     def _store(self, solution: Solution, constant: float) -> None:
         """Set the fitted attributes."""
         # The dual variables are large; only a warm start needs them.
-        self.solution_ = solution if self.warm_start else _without_data(solution)
+        self.solution_ = solution if self.warm_start else replace(solution, state=None, surrogate=None)
         self.coef_ = solution.parameters[:, :-1].copy()
         self.intercept_ = constant * solution.parameters[:, -1]
         self.n_iter_ = solution.iterations
@@ -275,8 +274,3 @@ class SetClassifier(LinearModel):
             )
         if solution.status is not Status.CONVERGED:
             warnings.warn(words, ConvergenceWarning, stacklevel=3)
-
-
-def _without_data(solution: Solution) -> Solution:
-    """The solution without what has a part for every example."""
-    return replace(solution, state=None, surrogate=None)

@@ -240,12 +240,6 @@ def sets_of(labels: Labels, rows: int, groups: Any, what: str) -> SetLayout:
     return SetLayout.of(rows, groups, labels.flat)
 
 
-def rows_are_sets(model: Any) -> bool:
-    """Whether a fitted model, of any package, judges the rows of y, not groups of its elements."""
-    labels = getattr(model, "_labels", None)
-    return labels is None or not labels.flat
-
-
 def read_sets(X: Any, y: Any, groups: Any, who: str) -> tuple[Labels, LabelMatrix, SetLayout]:
     """The labels of a training and their sets, by the shape of y; y (n,) without groups gets a warning."""
     matrix = labels_of(y, who)

@@ -134,10 +134,6 @@ def _by_rows(problem: Problem, roots: Array) -> Array:
     return np.asarray((dense + design.constant**2) * roots * roots[:, None])
 
 
-def _nothing() -> Array:
-    return np.empty(0)
-
-
 @dataclass
 class ADMMState(PlaneState):
     """W, the dual point `cuts`, the centre of the next one with its W(centre), and the step mu.
@@ -148,10 +144,10 @@ class ADMMState(PlaneState):
     `normal` is computed from the problem.
     """
 
-    parameters: Array = field(default_factory=_nothing)
+    parameters: Array = field(kw_only=True)
     cuts: ActiveCuts = field(kw_only=True)
-    centre: Array = field(default_factory=_nothing)
-    image: Array = field(default_factory=_nothing)
+    centre: Array = field(kw_only=True)
+    image: Array = field(kw_only=True)
     mu: float = 1.0
     own: int = 0
     measured: int = -1

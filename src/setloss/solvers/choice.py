@@ -85,6 +85,5 @@ def solve(
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
     if solver != "auto" or not problem.surrogate.compiled or not _fits_admm(problem):
         return run(problem, method, limits, warm)
-    if isinstance(method, CuttingPlane):
-        return run(problem, method, limits, warm, ADMM(), PLANES)
-    return run(problem, method, limits, warm, ADMM(), EPOCHS, patient=is_hinge(problem))  # whose visits cost least
+    after, patient = (PLANES, False) if isinstance(method, CuttingPlane) else (EPOCHS, is_hinge(problem))
+    return run(problem, method, limits, warm, ADMM(), after, patient)  # visits of a hinge cost least

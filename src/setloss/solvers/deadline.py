@@ -1,21 +1,16 @@
 """The time limit of a run: looked at before every pass over X, so that no iteration runs far past it."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
+from time import perf_counter as clock
 
 _END: ContextVar[float] = ContextVar("end", default=inf)
 
 
 class OutOfTimeError(Exception):
     """The time is over, in the middle of an iteration; the state is as after Ctrl-C."""
-
-
-def clock() -> float:
-    """Seconds since some moment."""
-    return time.perf_counter()
 
 
 @contextmanager

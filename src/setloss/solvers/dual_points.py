@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from setloss.plans.build import PythonPlans
 from setloss.plans.records import LINEAR, NONE, TVERSKY_SUBMODULAR, BatchCuts, Plans
-from setloss.solvers.kernel_arrays import Active, Combination, VisitSpace
+from setloss.solvers.kernel_arrays import Active, Combination, ElementMaps, VisitSpace
 from setloss.solvers.problem import Problem
 from setloss.solvers.solution import Solution, State, Status
 from setloss.typing import Array
@@ -103,7 +103,8 @@ class ActiveCuts:
         """Improve the given bags in turn, and W = W(sigma), features x labels, with them."""
         from setloss.solvers.visits import epoch
 
-        data = problem.design.arrays, problem.maps, problem.surrogates, problem.costs
+        maps = ElementMaps(problem.rows, problem.tasks, problem.signs)
+        data = problem.design.arrays, maps, problem.surrogates, problem.costs
         own = self.point, self.active, gaps, how.inner_steps, how.shrink
         epoch(visits, *data, curvatures, W, *own, visit_space(problem, self.point.weights.shape[1]))
 

@@ -7,11 +7,12 @@ iterations.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter as clock
 from typing import Any, Protocol
 
 import numpy as np
 
-from setloss.solvers.deadline import OutOfTimeError, clock, time_limit
+from setloss.solvers.deadline import OutOfTimeError, time_limit
 from setloss.solvers.solution import Record, Solution, State, Status, relative_gap
 
 Callback = Callable[[Record], object]

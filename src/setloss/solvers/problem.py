@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from setloss.plans.batch import BatchSurrogate
 from setloss.plans.records import BatchCuts
 from setloss.solvers.deadline import check_time
-from setloss.solvers.kernel_arrays import Design, ElementMaps, Surrogates
+from setloss.solvers.kernel_arrays import Design, Surrogates
 from setloss.typing import Array
 
 AT_ONCE = 2**15
@@ -93,11 +93,6 @@ class Problem:
         return len(self.surrogate.bags)
 
     @property
-    def maps(self) -> ElementMaps:
-        """The arguments of kernels."""
-        return ElementMaps(self.rows, self.tasks, self.signs)
-
-    @property
     def surrogates(self) -> Surrogates:
         """The arguments of kernels."""
         return Surrogates(*self.surrogate.kernel_data)
@@ -152,16 +147,14 @@ class Problem:
             signed *= np.repeat(self.costs[block.bags], self.surrogate.bags.sizes[block.bags])
             accumulate_rows(self.design.arrays, self.rows[block.elements], signed, out[0])
             return
-        table = signed.reshape(-1, self.n_tasks) if not len(self.tasks) else self._table(block, signed)
+        if len(self.tasks):  # 0 where a label is missing
+            table = np.zeros((block.bags.stop - block.bags.start, self.n_tasks))
+            table.ravel()[block.cells] = signed
+        else:
+            table = signed.reshape(-1, self.n_tasks)
         table *= self.costs[block.bags, None]
         out[:, :-1] += np.asarray(self.design.some(self.rows[block.bags]).T @ table).T
         out[:, -1] += self.design.constant * table.sum(axis=0)
-
-    def _table(self, block: Block, values: Array) -> Array:
-        """Numbers of elements in the table of bags and labels, 0 where a label is missing."""
-        table = np.zeros((block.bags.stop - block.bags.start, self.n_tasks))
-        table.ravel()[block.cells] = values
-        return table
 
     def blocks(self) -> Iterator[Block]:
         """All bags, some at a time."""
