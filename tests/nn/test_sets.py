@@ -1,21 +1,17 @@
-"""Sets of every layout, mode and reduction against loops written by hand; objects."""
+"""Sets of every layout, mode and reduction, and objects; `benchmarks.judge` enumerates which elements a set has."""
 
 import itertools
 
-import numpy as np
 import pytest
 import torch
 
-from helpers.torch_judge import CASES, assert_close, surrogate
-from setloss.nn import SetLoss, component_groups, set_loss
+from setloss.nn import component_groups, set_loss
 
 BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
 CHANNELS = [(3, 4), (3, 4, 5), (2, 3, 4, 5), (2, 3, 2, 3, 2), (2, 1, 4)]
 LAYOUTS = [("binary", shape) for shape in BINARY] + [
     (mode, shape) for mode in ("multilabel", "multiclass") for shape in CHANNELS
 ]
-every_layout = pytest.mark.parametrize(("mode", "shape"), LAYOUTS)
-every_over = pytest.mark.parametrize("over", ["image", "batch", "class"])
 
 
 def problem(mode, shape, seed=0):
@@ -34,66 +30,48 @@ def problem(mode, shape, seed=0):
     return logits, target, truth, mask
 
 
-def sets_by_hand(mode, over, shape):
-    """{place in the result: the indices of the logits of that set}, and the shape of the result."""
-    cells = list(itertools.product(*map(range, shape)))
-    if mode == "multiclass":
-        place = {"image": lambda i: i[:2], "batch": lambda i: i[1:2], "class": lambda i: i[1:2]}[over]
-        result = shape[:2] if over == "image" else shape[1:2]
-    elif mode == "multilabel" and over == "class":
-        place, result = lambda i: i[1:2], shape[1:2]
+@pytest.mark.parametrize("over", ["image", "batch", "class", "groups"])
+@pytest.mark.parametrize(("mode", "shape"), LAYOUTS)
+def test_sets_of_any_rank_are_those_of_rows_of_pixels(mode, shape, over):
+    """Those of labels are sets of a mask, with a row for every image, label, or both."""
+    logits, target, _, mask = problem(mode, shape)
+    groups = torch.randint(0, 4, shape)
+    options = {"operator": "slack", "reduction": "none"}
+    parts = {"mask": mask, "groups": groups if over == "groups" else None}
+    found = set_loss(logits, target, mode=mode, over=over, **parts, **options)
+
+    def row(tensor):
+        if mode == "multilabel":
+            tensor = {"class": tensor.movedim(1, 0), "groups": tensor.flatten(0, 1)}.get(over, tensor)
+        return tensor.unsqueeze(-1).flatten(2 if mode == "multiclass" and tensor.shape == shape else 1)
+
+    if mode == "multilabel":
+        options |= {"mode": "binary", "over": "image" if over == "class" else over}
     else:
-        place, result = (lambda i: i[:1], shape[:1]) if over == "image" else (lambda i: (0,), (1,))
-    sets = {}
-    for cell in cells:
-        sets.setdefault(place(cell), []).append(cell)
-    return sets, result
+        options |= {"mode": mode, "over": over}
+    parts = {name: None if part is None else row(part) for name, part in parts.items()}
+    torch.testing.assert_close(found, set_loss(row(logits), row(target), **parts, **options))
 
 
-def by_hand(mode, over, logits, truth, valid, **options):
-    """One call per set: its value, whether it has elements, whether it has positives."""
-    sets, shape = sets_by_hand(mode, over, tuple(logits.shape))
-    filled, present = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
-    values = {}
-    for place, cells in sets.items():
-        where = tuple(
-            torch.tensor([cell for cell in cells if valid[cell]], dtype=torch.int64).view(-1, len(cells[0])).T
-        )
-        filled[place], present[place] = len(where[0]) > 0, truth[where].any()
-        values[place] = set_loss(logits[where][None], truth[where][None], **options)
-    return torch.stack([values[place] for place in sorted(values)]).view(shape), filled, present
-
-
-def spread_out(mode, valid, shape):
-    """A mask of the targets for every logit."""
-    return valid.unsqueeze(1).expand(shape) if mode == "multiclass" else valid
-
-
-@every_over
-@every_layout
+@pytest.mark.parametrize("over", ["image", "batch", "class"])
+@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_sets_are_those_of_the_loops(mode, shape, over, masked):
-    """Half of the twelve ways to add up with a mask, and the other half without."""
-    logits, target, truth, mask = problem(mode, shape)
-    mask = mask if masked else None
-    valid = spread_out(mode, torch.ones_like(target, dtype=torch.bool) if mask is None else mask, shape)
-    leaf, other = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    options = {"loss": "dice", "operator": "bd", "scale": 2.0}
-    values, filled, present = by_hand(mode, over, other, truth, valid, **options)
-    weights = torch.rand(values.shape, dtype=torch.float64) + 0.5
-    for k, (reduction, absent) in enumerate(itertools.product(("mean", "sum", "none"), ("keep", "skip"))):
-        weighted = (k + k // 2) % 2 == masked
-        factors = (present if absent == "skip" else filled) * (weights if weighted else torch.ones_like(weights))
-        if reduction == "mean":
-            factors = factors / factors.sum().clamp(min=1e-300)
-        expected = factors * values if reduction == "none" else (factors * values).sum()
-        module = SetLoss(mode=mode, over=over, reduction=reduction, absent=absent, **options)
-        got = module(leaf, target, mask=mask, weight=weights if weighted else None)
-        torch.testing.assert_close(got, expected, rtol=1e-12, atol=1e-12)
-        slopes = (
-            torch.autograd.grad(one.sum(), at, retain_graph=True)[0] for one, at in ((got, leaf), (expected, other))
-        )
-        torch.testing.assert_close(*slopes, rtol=1e-12, atol=1e-12)
+def test_values_of_sets_that_count_are_added_up(mode, over, masked):
+    logits, target, truth, mask = problem(mode, (3, 4, 5))
+    mask[1] = False
+    valid = (mask if masked else torch.ones_like(mask)).view(3, -1, 5).expand(truth.shape)
+    options = {"loss": "dice", "operator": "bd", "mode": mode, "over": over, "mask": mask if masked else None}
+    values = set_loss(logits, target, reduction="none", **options)
+    by_class = mode == "multiclass" or (mode, over) == ("multilabel", "class")
+    dims = {True: (2,) if over == "image" else (0, 2), False: (1, 2) if over == "image" else (0, 1, 2)}[by_class]
+    for reduction, absent in itertools.product(("mean", "sum", "none"), ("keep", "skip")):
+        counted = (truth & valid if absent == "skip" else valid).sum(dims).view(values.shape) > 0
+        for weight in (None, torch.rand(values.shape, dtype=torch.float64) + 0.5):
+            factors = counted * (torch.ones_like(values) if weight is None else weight)
+            expected = factors * values if reduction == "none" else (factors * values).sum()
+            expected = expected / factors.sum() if reduction == "mean" else expected
+            found = set_loss(logits, target, reduction=reduction, absent=absent, weight=weight, **options)
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
@@ -106,28 +84,6 @@ def test_ignored_elements_are_masked_elements(mode):
 
 
 # ---------------------------------------------------------------- objects
-
-
-@pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
-@pytest.mark.parametrize("operator", ["slack", "lovasz"])
-def test_every_group_of_a_picture_is_a_set_of_its_own(mode, operator):
-    """Written by a loop over images, classes and numbers; a mask takes pixels out of their group."""
-    shape = (2, 3, 4) if mode == "binary" else (2, 3, 3, 4)
-    logits, target, truth, mask = problem(mode, shape, seed=7)
-    groups = torch.randint(0, 4, shape, generator=torch.Generator().manual_seed(8))
-    counted, options = spread_out(mode, mask, shape), {"operator": operator, "scale": 1.0}
-    leaf, other = logits.clone().requires_grad_(), logits.clone().requires_grad_()
-    got = set_loss(leaf, target, mode=mode, over="groups", groups=groups, mask=mask, reduction="none", **options)
-    pictures = [(n,) for n in range(2)] if mode == "binary" else list(itertools.product(range(2), range(3)))
-    expected = []
-    for picture, number in itertools.product(pictures, (1, 2, 3)):
-        members = (groups[picture] == number) & counted[picture]
-        if members.any():
-            expected.append(set_loss(other[picture][members][None], truth[picture][members][None], **options))
-    torch.testing.assert_close(got, torch.stack(expected))
-    got.sum().backward()
-    torch.stack(expected).sum().backward()
-    torch.testing.assert_close(leaf.grad, other.grad)
 
 
 def test_objects_of_chosen_classes_have_the_weight_of_their_class():
@@ -194,7 +150,7 @@ def copies(tensor):
     yield torch.cat([tensor, tensor])[len(tensor) :]
 
 
-@every_over
+@pytest.mark.parametrize("over", ["image", "batch", "class"])
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 def test_memory_layout_does_not_matter(mode, over):
     logits, target, _, mask = problem(mode, (2, 3, 4, 5))
@@ -210,39 +166,13 @@ def test_memory_layout_does_not_matter(mode, over):
         assert torch.equal(other.grad, leaf.grad)
 
 
-# ---------------------------------------------------------------- margins of probabilities
-
-
-def classes_problem(seed, n=2, classes=4, pixels=5):
-    rng = np.random.default_rng(seed)
-    logits = torch.as_tensor(2 * rng.normal(size=(n, classes, pixels)))
-    target = torch.as_tensor(rng.integers(0, classes - 1, (n, pixels)))  # the last class is never there
-    return logits, target
-
-
-OF_DICE = [("Dice", operator) for operator in ("slack", "margin", "bd", "bd-monotone")]
-
-
-@pytest.mark.parametrize("over", ["image", "batch"])
-@pytest.mark.parametrize(("name", "operator"), [("Jaccard", "lovasz"), *OF_DICE])
-def test_operators_of_probabilities_are_the_definitions_at_their_margins(name, operator, over):
-    """L of Jaccard is then LovaszSoftmax."""
-    logits, target = classes_problem(3)
-    got = set_loss(
-        logits, target, loss=CASES[name].loss, operator=operator, scale=2.0, mode="multiclass",
-        margins="probabilities", over=over, absent="skip", reduction="none",
-    )  # fmt: skip
-    for c, p in enumerate(logits.softmax(1).numpy().swapaxes(0, 1)):
-        truth = target.numpy() == c
-        rows = [np.where(truth, p, 1 - p), truth]
-        rows = [one if over == "image" else one.reshape(1, -1) for one in rows]
-        expected = [surrogate(name, operator, t, m, 2.0)[0] if t.any() else 0.0 for m, t in zip(*rows, strict=True)]
-        assert_close(got[:, c] if over == "image" else got[c : c + 1], expected)
-
-
-def test_gradients_agree_with_differences():
-    logits, target = classes_problem(5)
-    options = {"operator": "lovasz", "mode": "multiclass", "margins": "probabilities", "with_cross_entropy": 0.5}
+@pytest.mark.parametrize("margins", ["logits", "probabilities"])
+def test_gradients_agree_with_differences(margins):
+    """Of sets with different factors."""
+    logits = 2 * torch.randn(2, 4, 5, dtype=torch.float64)
+    target = torch.randint(0, 3, (2, 5))  # the last class is never there
+    options = {"operator": "lovasz", "mode": "multiclass", "margins": margins, "with_cross_entropy": 0.5}
+    options |= {"class_weight": [1.0, 2.0, 3.0, 4.0], "over": "image", "absent": "keep"}
 
     def loss(h):
         return set_loss(h, target, **options)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.torch_judge import CASES, OPERATORS, PATHS, draw
-from setloss.nn import SetLoss, set_loss
+from setloss.nn import SetLoss
 
 DICE = [operator for operator in OPERATORS if operator != "lovasz"]
 ON_BOTH = ["bd", "bd-monotone", "hinge"]
@@ -42,20 +42,6 @@ def test_a_broken_score_breaks_its_own_set_only_and_none_where_it_is_masked(path
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-@pytest.mark.parametrize("over", ["image", "batch", "class"])
-@pytest.mark.parametrize(("name", "operator"), [("Dice", "bd"), ("Jaccard", "lovasz"), ("curve1", "slack")])
-def test_an_all_ignored_batch_is_zero_and_attached(name, operator, over, reduction):
-    module = SetLoss(CASES[name].loss, operator, mode="multiclass", over=over, reduction=reduction, ignore_index=255)
-    nothing = torch.zeros(2, 4, 4, dtype=torch.bool)
-    for target, mask in ((torch.zeros(2, 4, 4, dtype=torch.int64), nothing), (torch.full((2, 4, 4), 255), None)):
-        logits = torch.randn(2, 3, 4, 4, requires_grad=True)
-        value = module(logits, target, mask=mask)
-        value.sum().backward()
-        assert torch.all(value == 0)
-        assert torch.all(logits.grad == 0)
-
-
-@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize(
     ("mode", "shape", "over", "sets"),
     [
@@ -66,18 +52,22 @@ def test_an_all_ignored_batch_is_zero_and_attached(name, operator, over, reducti
         ("multilabel", (0, 5), "class", (5,)),
         ("multiclass", (0, 5, 4), "image", (0, 5)),
         ("multiclass", (0, 5, 4), "class", (5,)),
+        ("multiclass", (2, 3, 4, 4), "image", (2, 3)),
+        ("multiclass", (2, 3, 4, 4), "batch", (3,)),
     ],
 )
 @pytest.mark.parametrize("absent", ["keep", "skip"])
-def test_an_empty_batch_is_zero_and_attached(mode, shape, over, sets, reduction, absent):
-    logits = torch.zeros(shape, requires_grad=True)
-    target = torch.zeros(shape[:1] + shape[2:] if mode == "multiclass" else shape, dtype=torch.int64)
-    value = set_loss(logits, target, mode=mode, over=over, reduction=reduction, absent=absent)
-    assert value.shape == (sets if reduction == "none" else ())
-    assert torch.all(value == 0)
-    value.sum().backward()
-    assert logits.grad.shape == shape
-    assert torch.all(logits.grad == 0)
+@pytest.mark.parametrize("names", [{}, {"loss": "dice", "operator": "bd"}, {"loss": "curve1", "operator": "slack"}])
+def test_a_batch_where_nothing_counts_is_zero_and_attached(mode, shape, over, sets, reduction, absent, names):
+    logits = torch.randn(shape, requires_grad=True)
+    target = torch.full(shape[:1] + shape[2:] if mode == "multiclass" else shape, 255)
+    loss = SetLoss(mode=mode, over=over, reduction=reduction, absent=absent, ignore_index=255, **names)
+    for value in (loss(logits, target), loss(logits, 0 * target, mask=torch.zeros_like(target, dtype=torch.bool))):
+        assert value.shape == (sets if reduction == "none" else ())
+        assert torch.all(value == 0)
+        (slope,) = torch.autograd.grad(value.sum(), logits)
+        assert slope.shape == shape
+        assert torch.all(slope == 0)
 
 
 # ---------------------------------------------------------------- any floats at all
