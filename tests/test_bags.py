@@ -5,10 +5,12 @@ import pytest
 
 from setloss.bags import Bags
 
+MANY = np.random.default_rng(0).integers(0, 3, size=500).tolist()
 
-@pytest.mark.parametrize("names", [["b", "a", "b", "c", "a", "b"], [2, 1, 2, 7, 1, 2], [1, 1, 2, 2, 2, 7]])
+
+@pytest.mark.parametrize("names", [["b", "a", "b", "c", "a", "b"], [2, 1, 2, 7, 1, 2], [1, 1, 2, 2, 2, 7], MANY])
 def test_elements_of_named_bags_keep_their_order(names):
-    bags, values = Bags.from_groups(names), np.arange(6)
+    bags, values = Bags.from_groups(names), np.arange(len(names))
     expected = [np.flatnonzero(np.array(names) == one) for one in sorted(set(names))]
     np.testing.assert_array_equal(bags.gather(values), np.concatenate(expected))
     np.testing.assert_array_equal(bags.scatter(bags.gather(values)), values)
@@ -18,11 +20,6 @@ def test_elements_of_named_bags_keep_their_order(names):
     for some, places in bags.by_size:
         for bag, place in zip(some, places, strict=True):
             np.testing.assert_array_equal(place, expected[bag])
-
-
-def test_many_elements_keep_their_order_too():
-    names = np.random.default_rng(0).integers(0, 3, size=500)
-    assert all(np.all(np.diff(places) > 0) for _, places in Bags.from_groups(names).by_size)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from helpers.estimator_data import label_data
 from helpers.fits_in_processes import MODELS, coefficients
 from setloss.estimators import SetClassifier
 
-SOLVERS = ("frank_wolfe", "cutting_plane", "n_slack")
-
 
 @pytest.fixture(scope="module")
 def serial():
@@ -25,7 +23,7 @@ def assert_the_same(found, expected):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane", "n_slack"])
 def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     """To the last bit, but for n_slack: its program is of a size that BLAS shares out, and sums in another order."""
     X, Y = label_data(80, 60, 4)

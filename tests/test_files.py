@@ -7,16 +7,6 @@ import pytest
 from setloss.files import replacing
 
 
-def test_a_file_is_replaced_in_one_step(tmp_path):
-    path = tmp_path / "kept"
-    path.write_text("old")
-    with replacing(path) as file:
-        file.write(b"new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "kept"
     path.write_text("old")
@@ -27,12 +17,15 @@ def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o666])
-def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, mode):
+def test_a_file_is_replaced_in_one_step_and_keeps_its_permissions(tmp_path, mode):
     (path := tmp_path / "kept").write_text("old")
     path.chmod(mode)
     with replacing(path) as file:
         assert {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()} == {mode}  # from the first byte on
         file.write(b"new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 

@@ -11,10 +11,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers.problems import label_sets, tracks
-from setloss import CostCurve, Dice, Hamming, Jaccard, SetFunction, decompose, loss_named
+from setloss import CostCurve, Dice, SetFunction, decompose, loss_named
 from setloss.decomposition import verify_decomposition
 from setloss.estimators import SetClassifier
-from setloss.losses import PAPER_CURVES
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
 from setloss.setfunctions.properties import verdicts
@@ -132,11 +131,9 @@ def test_the_program_over_planes_never_does_worse_than_nothing():
 @pytest.mark.parametrize("same", ["rows", "zero", "contradiction"])
 def test_ties_everywhere(solver, same):
     case = tracks("dice", "slack", sizes=(4,) * 8, d=3)
-    X = {"rows": np.ones_like(case.X), "zero": np.zeros_like(case.X), "contradiction": np.tile(case.X[:2], (16, 1))}[
-        same
-    ]
+    tied = {"rows": np.ones_like(case.X), "zero": 0 * case.X, "contradiction": np.tile(case.X[:2], (16, 1))}
     truth = np.tile([True, False], 16) if same == "contradiction" else case.truth
-    case = type(case)(**(vars(case) | {"X": X, "truth": truth, "costs": np.ones(8)}))
+    case = type(case)(**(vars(case) | {"X": tied[same], "truth": truth, "costs": np.ones(8)}))
     found = solve(case.problem, solver, Limits(1e-6, 500))
     slow = solver == "frank_wolfe" and same == "rows"  # one direction for all: steps from bag to bag are short
     assert found.status is (Status.ITERATION_LIMIT if slow else Status.CONVERGED)
@@ -146,23 +143,19 @@ def test_ties_everywhere(solver, same):
         assert objective - found.dual <= (0.1 if slow else 1.001e-6) * objective
 
 
-def data_of(scale, dtype=np.float64):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(40, 3))
-    return (scale * X).astype(dtype), X[:, 0] + generator.normal(size=40) > 0, np.repeat(np.arange(10), 4)
-
-
 SIZES = {np.float32: (1e-40, 1e-12, 1.0, 1e6), np.float64: (1e-300, 1e-12, 1.0, 1e6)}
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(dtype, scale) for dtype in SIZES for scale in SIZES[dtype]])
 @pytest.mark.parametrize("solver", ["cutting_plane", "frank_wolfe"])
 def test_an_estimator_converges_or_warns(scale, dtype, solver):
-    X, y, groups = data_of(scale, dtype)
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(40, 3))
+    y, X = X[:, 0] + generator.normal(size=40) > 0, (scale * X).astype(dtype)
     model = SetClassifier("dice", solver=solver, max_iter=30)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y, groups=groups)
+        model.fit(X, y, groups=np.repeat(np.arange(10), 4))
     assert {warning.category for warning in caught} == (set() if model.dual_gap_ <= 1e-3 else {ConvergenceWarning})
     assert np.all(np.isfinite(model.coef_))
     assert np.all(np.isfinite(model.intercept_))
@@ -172,7 +165,6 @@ def test_an_estimator_converges_or_warns(scale, dtype, solver):
 # ------------------------------------------------------------------ surrogates
 
 
-LOSSES = {"dice": Dice(), "jaccard": Jaccard(), "hamming": Hamming(), "curve2": PAPER_CURVES["curve2"]}
 MARGINS = {
     "huge": [1e300, -1e300, 1e300, -1e300, 0.0],
     "all huge and wrong": [-1e300] * 5,
@@ -187,7 +179,7 @@ MARGINS = {
 
 PAIRS = [
     (name, operator)
-    for name in LOSSES
+    for name in ("dice", "jaccard", "hamming", "curve2")
     for operator in ("bd", "slack", "margin", "hinge", "lovasz")
     if operator != "lovasz" or name in ("jaccard", "hamming")
 ]
@@ -196,7 +188,7 @@ PAIRS = [
 @pytest.mark.parametrize("margins", MARGINS.values(), ids=MARGINS)
 @pytest.mark.parametrize(("name", "operator"), PAIRS)
 def test_kernels_agree_with_the_operators_at_any_margins(name, operator, margins):
-    loss, truth, margins = LOSSES[name], np.array([1, 1, 0, 0, 1]), np.array(margins)
+    loss, truth, margins = loss_named(name), np.array([1, 1, 0, 0, 1]), np.array(margins)
     value = operator_named(operator, 2.0)(loss.set_function(truth))(margins)
     found = batch_surrogate(loss, truth, [0, 5], operator, 2.0).cuts(margins)
     assert np.isfinite(value)

@@ -24,15 +24,14 @@ def test_masks_are_those_of_the_twin(loss, side):
         assert float(error) == pytest.approx(twin.error, abs=1e-10)
 
 
-# ---------------------------------------------------------------- all sets of few pixels
+# ------------------------------------------------ all sets of few pixels; without `p_empty`: `benchmarks.judge`
 
 
-def expected_losses(p, loss, p_empty=None):
-    """{set: expected loss}, by enumeration of truths; with `p_empty` the image is empty with that probability."""
+def expected_losses(p, loss, p_empty):
+    """{set: expected loss}, by enumeration of truths; the image is empty with probability `p_empty`."""
     truths = list(itertools.product([0, 1], repeat=len(p)))
     chances = np.array([np.prod(np.where(truth, p, 1 - p)) for truth in truths])
-    if p_empty is not None:
-        chances = np.where([any(truth) for truth in truths], chances * (1 - p_empty) / (1 - chances[0]), p_empty)
+    chances = np.where([any(truth) for truth in truths], chances * (1 - p_empty) / (1 - chances[0]), p_empty)
     return {
         s: sum(c * float(loss(np.array(t, bool), np.array(s, bool))) for t, c in zip(truths, chances, strict=True))
         for s in truths
@@ -53,10 +52,10 @@ LOSSES = [
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("p_empty", [None, 0.02, 0.6])
+@pytest.mark.parametrize("p_empty", [0.02, 0.6])
 def test_no_set_has_a_lower_expected_loss(loss, p_empty):
     rng = np.random.default_rng(1)
-    calibration = PixelCalibration(empty=None if p_empty is None else ((np.log(p_empty / (1 - p_empty)), 0.0, 0.0),))
+    calibration = PixelCalibration(empty=((np.log(p_empty / (1 - p_empty)), 0.0, 0.0),))
     for scale in (0.5, 0.9):
         p = scale * rng.random(5)
         every = expected_losses(p, loss, p_empty)
@@ -84,23 +83,14 @@ def test_a_mask_is_for_all_channels_or_for_each(mode):
         assert torch.equal(decide_images(logits, mode=mode, mask=each).sets, each)
 
 
-def test_masked_pixels_are_not_there():
-    nothing = torch.zeros(2, 5, 5, dtype=torch.bool)
-    assert not decide_images(torch.full((2, 5, 5), 3.0), mask=nothing).sets.any()
-    for loss in (Dice(), Jaccard(), Tversky(2.0, 0.1), Tversky(0.0, 0.5), Dice(zero_division=0.0)):
-        p, seen = torch.rand(1, 12, dtype=torch.float64), torch.rand(1, 12) < 0.6
-        found = decide_images(p, loss, scores="probabilities", mask=seen)
-        alone = decide_images(p[seen][None], loss, scores="probabilities")
-        assert torch.equal(found.sets[seen], alone.sets[0])
-        torch.testing.assert_close(found.expected_loss, alone.expected_loss)
-
-
 @pytest.mark.parametrize("mode", ["binary", "multilabel", "multiclass"])
 @pytest.mark.parametrize("shape", [(0, 4), (0, 2, 3), (3, 2, 0)])
 def test_no_images_and_no_pixels(mode, shape):
     found = decide_images(torch.zeros(shape), "dice", mode=mode)
     assert found.sets.shape == (shape if mode != "multiclass" else (shape[0], *shape[2:]))
     assert found.expected_loss.shape == (shape[:1] if mode == "binary" else shape[:2])
+    nothing = torch.zeros(2, 5, 5, dtype=torch.bool)
+    assert not decide_images(torch.full((2, 5, 5), 3.0), mask=nothing).sets.any()
 
 
 def test_every_pixel_has_one_class_and_every_label_its_own_set():

@@ -29,7 +29,6 @@ MODULES = {
     "callable": SetLoss(from_counts(quadratic), "slack"),
     "table": SetLoss(from_set_function(SetFunction.symmetric([0, 1, 1, 2, 5, 5, 6])), "bd"),
 }
-every_module = pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))
 
 
 class Hidden(SlackRescaling):
@@ -51,7 +50,7 @@ def saved_and_loaded(module):
     return torch.load(file, weights_only=False)
 
 
-@every_module
+@pytest.mark.parametrize("module", MODULES.values(), ids=list(MODULES))
 def test_copies_are_the_same_loss_and_there_is_no_state(module):
     for copied in (copy.deepcopy, copy.copy, lambda m: pickle.loads(pickle.dumps(m)), saved_and_loaded):
         assert torch.equal(copied(module)(*batch()), module(*batch()))
