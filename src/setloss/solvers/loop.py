@@ -66,6 +66,8 @@ class Limits:
             raise ValueError(f"max_iter must be at least 1; got {self.max_iter}")
         if self.max_time is not None and not self.max_time > 0:
             raise ValueError(f"max_time is in seconds and positive; got {self.max_time}")
+        if not all(map(callable, self.callbacks)):
+            raise ValueError(f"callbacks must hold functions of a Record; got {self.callbacks!r}")
 
 
 def run(
