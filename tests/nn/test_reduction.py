@@ -68,16 +68,16 @@ def test_gradients_flow_into_what_made_the_logits_and_the_weights():
     assert set_loss(logits, target, operator="bd", weight=torch.zeros(2)) == 0
 
 
-PER_SET = "one weight per set: expected shape {}, as reduction='none' returns; got {}"
+PER_SET = "one weight per set, as reduction='none' returns: expected shape {}; got {}"
 
 
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
         ({"weight": [1.0, 2.0]}, TypeError, "weight must be a tensor; got list"),
-        ({"weight": -torch.ones(2, 4)}, ValueError, "weight holds factors from 0 on; got -1.0"),
+        ({"weight": -torch.ones(2, 4)}, ValueError, "weight holds finite factors from 0 on; got -1"),
         ({"class_weight": torch.ones(3)}, ValueError, "one class_weight per class: expected shape (4,); got (3,)"),
-        ({"class_weight": -torch.ones(4)}, ValueError, "class_weight holds factors from 0 on; got -1.0"),
+        ({"class_weight": -torch.ones(4)}, ValueError, "class_weight holds finite factors from 0 on; got -1"),
         ({"weight": torch.ones(4)}, ValueError, PER_SET.format("(2, 4)", "(4,)")),
         ({"weight": torch.ones(())}, ValueError, PER_SET.format("(2, 4)", "()")),
         ({"weight": torch.ones(2, 4), "over": "batch"}, ValueError, PER_SET.format("(4,)", "(2, 4)")),

@@ -71,9 +71,10 @@ JACCARD_ONLY = "element_weight is for L of Jaccard"
         (torch.ones(2, 4), {"operator": "slack"}, ValueError, JACCARD_ONLY),
         (torch.ones(2, 4), {"over": "groups"}, ValueError, JACCARD_ONLY),
         (torch.ones(2, 3), {}, ValueError, r"one element_weight per element: expected shape \(2, 4\); got \(2, 3\)"),
-        (-torch.ones(2, 4), {}, ValueError, "element_weight holds finite factors from 0 on"),
+        (-torch.ones(2, 4), {}, ValueError, "element_weight holds finite factors from 0 on; got -1 to -1"),
+        (torch.full((2, 4), torch.inf), {}, ValueError, "element_weight holds finite factors from 0 on; got inf"),
         (torch.ones(2, 4).long(), {}, TypeError, "element_weight is a tensor of real factors; got torch.int64"),
-        ([1.0], {}, TypeError, "element_weight is a tensor of real factors; got list"),
+        ([1.0], {}, TypeError, "element_weight must be a tensor; got list"),
     ],
 )
 def test_weights_that_are_refused(weight, options, error, words):

@@ -8,11 +8,11 @@ try:
 except ImportError as error:
     raise ImportError("setloss.nn needs PyTorch; install it with: pip install 'setloss[torch]'") from error
 
-from setloss.nn.check_targets import SetLossWarning
 from setloss.nn.image_decisions import ImageDecisions, PixelCalibration, decide_images
 from setloss.nn.loss import SetLoss, set_loss
 from setloss.nn.pixel_calibration import calibrate_pixels, fit_temperature, fit_threshold
 from setloss.nn.sets import component_groups
+from setloss.nn.targets import SetLossWarning
 
 __all__ = [
     "ImageDecisions",

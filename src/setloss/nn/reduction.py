@@ -1,14 +1,14 @@
 """From one number per set to the number that is trained on: sets that count, their weights, and cross-entropy."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
-from setloss.nn.check_targets import read
 from setloss.nn.sets import Sets
-from setloss.nn.targets import Decisions, Mode
+from setloss.nn.targets import Decisions, Mode, read
 
 Reduction = Literal["mean", "sum", "none"]
 Absent = Literal["keep", "skip"]
@@ -34,23 +34,12 @@ def set_factors(
     """The factor of every set, of the shape of the sets; None where all are 1."""
     factor = None
     if weight is not None:
-        _check_factors(weight, "weight")
-        if tuple(weight.shape) != sets.shape:
-            raise ValueError(
-                f"one weight per set: expected shape {sets.shape}, as reduction='none' returns; got "
-                f"{tuple(weight.shape)}"
-            )
-        factor = weight.to(logits.dtype)
+        factor = checked_factors(weight, "weight", sets.shape, "set, as reduction='none' returns").to(logits.dtype)
     if class_weight is None:
         return factor
     if mode != "multiclass":
         raise ValueError(f"class_weight is for mode='multiclass'; the mode is {mode!r}. Give weight= a set's factor.")
-    _check_factors(class_weight, "class_weight")
-    if tuple(class_weight.shape) != (logits.shape[1],):
-        raise ValueError(
-            f"one class_weight per class: expected shape ({logits.shape[1]},); got {tuple(class_weight.shape)}"
-        )
-    per_class = class_weight.to(logits)
+    per_class = checked_factors(class_weight, "class_weight", logits.shape[1:2], "class").to(logits)
     if sets.classes is not None:
         per_set = per_class[sets.classes]
     else:
@@ -58,11 +47,15 @@ def set_factors(
     return per_set if factor is None else factor * per_set
 
 
-def _check_factors(weight: object, name: str) -> None:
+def checked_factors(weight: object, name: str, shape: Sequence[int], per: str) -> Tensor:
+    """The weight; refused unless it is a tensor of this shape with finite factors from 0 on."""
     if not isinstance(weight, Tensor):
         raise TypeError(f"{name} must be a tensor; got {type(weight).__name__}")
-    if read((weight >= 0).all()) is False:
-        raise ValueError(f"{name} holds factors from 0 on; got {float(weight.min())}")
+    if tuple(weight.shape) != tuple(shape):
+        raise ValueError(f"one {name} per {per}: expected shape {tuple(shape)}; got {tuple(weight.shape)}")
+    if read(((weight >= 0) & (weight < torch.inf)).all()) is False:
+        raise ValueError(f"{name} holds finite factors from 0 on; got {weight.min():g} to {weight.max():g}")
+    return weight
 
 
 def reduced(values: Tensor, counted: Tensor | None, weight: Tensor | None, reduction: Reduction) -> Tensor:

@@ -92,12 +92,9 @@ def _elements(
         logits = logits.masked_fill(~counted, 0.0)
         weight = counted.to(logits.dtype) if weight is None else torch.where(counted, weight, 0.0)
     labels = given.truth.to(logits.dtype) if given.shares is None else given.shares
-    return logits if margins == "logits" else probabilities(logits, given.of_classes), labels, weight
-
-
-def probabilities(logits: Tensor, of_classes: bool) -> Tensor:
-    """The probability of every decision that its truth holds."""
-    return logits.softmax(1) if of_classes else logits.sigmoid()
+    if margins == "probabilities":
+        logits = logits.softmax(1) if given.of_classes else logits.sigmoid()
+    return logits, labels, weight
 
 
 def _numbers(chosen: list[int], near: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ Losses that are not submodular have no such gains, and their decomposition is a 
 import torch
 from torch import Tensor
 
-from setloss.nn.check_targets import read
+from setloss.nn.reduction import checked_factors
 from setloss.nn.sets import Sets
 from setloss.nn.targets import Decisions
 
@@ -21,16 +21,10 @@ def element_weights(given: Decisions, weight: object) -> Tensor | None:
     """The weight of every decision, from one per pixel."""
     if weight is None:
         return None
-    if not isinstance(weight, Tensor) or not weight.is_floating_point():
-        found = weight.dtype if isinstance(weight, Tensor) else type(weight).__name__
-        raise TypeError(f"element_weight is a tensor of real factors; got {found}")
-    if weight.shape != given.labels.shape:
-        raise ValueError(
-            f"one element_weight per element: expected shape {tuple(given.labels.shape)}; got {tuple(weight.shape)}"
-        )
-    if read((weight >= 0).all() & torch.isfinite(weight).all()) is False:
-        raise ValueError("element_weight holds finite factors from 0 on")
-    wide = weight.to(given.logits.dtype)
+    factors = checked_factors(weight, "element_weight", given.labels.shape, "element")
+    if not factors.is_floating_point():
+        raise TypeError(f"element_weight is a tensor of real factors; got {factors.dtype}")
+    wide = factors.to(given.logits.dtype)
     return wide if wide.shape == given.truth.shape else wide.unsqueeze(1).expand(given.truth.shape)
 
 
