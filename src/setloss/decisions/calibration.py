@@ -60,14 +60,11 @@ class LabelPotentials:
 
     def precision(self, width: float) -> Array:
         """The precision of the prior of theta, whose width is a standard deviation."""
-        differences = np.diff(np.eye(self.most + 1), 2, axis=0)
-        widths = np.full(len(differences), width / self.spread**1.5)
-        widths[:1] *= EMPTY_STANDS_APART
-        rows = differences / widths[:, None]
-        slope = np.zeros(self.most + 1)
-        slope[-1], slope[0] = 1.0, -1.0
-        slope /= SLOPE_WIDTH * max(self.most, 1)
-        return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * np.eye(self.most + 1))
+        unit = np.eye(self.most + 1)
+        rows = np.diff(unit, 2, axis=0) / (width / self.spread**1.5)
+        rows[:1] /= EMPTY_STANDS_APART
+        slope = (unit[-1] - unit[0]) / (SLOPE_WIDTH * self.most)
+        return np.asarray(rows.T @ rows + np.outer(slope, slope) + 1e-6 * unit)
 
     def statistics(self, p: int) -> Array:
         """A row of numbers for each k: potentials are these times theta."""

@@ -57,7 +57,7 @@ class CountModel:
     scores
         Log-odds (n, p), or flat with `bags`.
     counts
-        Log-potentials of the number of positives; see `setloss.decisions.scores` for their shapes.
+        Log-potentials of the number of positives, or None, as for `decide`.
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat scores.
 
@@ -154,7 +154,6 @@ def join(found: Sequence[NDArray[Any]], bags: Bags | None, *, rows: bool = False
 
 MOST_SUMS = 150_000_000
 """Largest number of pairs of an element and a size in one table, 1.2 GB."""
-
 
 NEGLIGIBLE = -70.0
 """Logarithm of a probability that is left out of examples whose sums underflow."""

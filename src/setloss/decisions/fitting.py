@@ -14,7 +14,6 @@ the identity.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -24,7 +23,7 @@ from scipy.special import expit
 from setloss.decisions.calibration import LONGEST, Calibration, Potentials, chunks
 from setloss.decisions.count_model import ContradictionError, SetsOfOneSize
 from setloss.decisions.held_out import HeldOut, thinned
-from setloss.typing import Array, Flags
+from setloss.typing import Array
 
 TYPICAL_SPREAD = 3.0
 """Expected standard deviation of the scores in log-odds; also how uncertain that is."""
@@ -124,32 +123,13 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     return best
 
 
-class _Part(NamedTuple):
-    """Some sets of one size p: scores, known positives and known labels (n, p), weights (n,).
-
-    `statistics` (L, T) times theta are the potentials of their counts.
-    """
-
-    scores: Array
-    positive: Flags
-    known: Flags
-    weights: Array
-    statistics: Array
-
-    @property
-    def element_weights(self) -> Array:
-        """The weight of every element; 0 where the label is not known."""
-        return self.weights[:, None] * self.known
-
-
-def _parts_of(data: HeldOut, family: Potentials | None) -> list[_Part]:
-    """The sets by size, and those in rows in chunks."""
+def _parts_of(data: HeldOut) -> list[HeldOut]:
+    """The sets by size, and those in rows in chunks: scores (n, p) without bags, no label true that is not known."""
     rows = [(some, some) for some in chunks(*data.scores.shape)] if data.bags is None else data.bags.by_size
     parts = []
-    for sets, elements in rows:
-        scores, known = data.scores[elements], data.known[elements]
-        statistics = np.zeros((0, 0)) if family is None else family.statistics(scores.shape[1])
-        parts.append(_Part(scores, data.truth[elements] & known, known, data.weights[sets], statistics))
+    for sets, some in rows:
+        scores, truth, known = data.scores[some], data.truth[some], data.known[some]
+        parts.append(HeldOut(scores, truth & known, known, data.weights[sets], data.folds[sets]))
     return parts
 
 
@@ -163,7 +143,7 @@ class _Problem:
     curvature; for theta all of the curvature, prior + likelihood = root' root, is whitened.
     """
 
-    parts: list[_Part]
+    parts: list[HeldOut]
     family: Potentials | None
     unit: float
     centre: float
@@ -174,7 +154,7 @@ class _Problem:
 
     @classmethod
     def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
-        parts = _parts_of(data, family)
+        parts = _parts_of(data)
         mean, unit = _mean_and_unit(parts)
         by_bias, first, second = np.zeros(_biases(data)), 0.0, 0.0
         for part in parts:
@@ -188,9 +168,10 @@ class _Problem:
         steps = 1 / np.sqrt(precisions + np.concatenate(([by_scale, by_bias.sum()], by_bias)))
         prior = np.zeros((0, 0)) if family is None else family.precision(widths.counts)
         curvature = prior.copy()
-        for part in parts if family else ():
-            seen = part.statistics[part.positive.sum(axis=1)]
-            curvature += (seen * part.weights[:, None]).T @ seen
+        if family is not None:
+            for part in parts:
+                seen = family.statistics(part.scores.shape[1])[part.truth.sum(axis=1)]
+                curvature += (seen * part.weights[:, None]).T @ seen
         root = cholesky(curvature) if family else curvature
         return cls(parts, family, unit, mean + shift, precisions, steps, prior, root)
 
@@ -230,29 +211,30 @@ class _Problem:
         value, by_scale, by_bias, by_theta = 0.0, 0.0, np.zeros_like(found.bias), np.zeros_like(theta)
         for part in self.parts:
             try:
-                more, by_score, by_potential = _likelihood(part, found)
+                more, by_score, more_by_theta = _likelihood(part, found)
             except ContradictionError:  # a step that went much too far: the search takes a shorter one
                 return FAR, np.zeros_like(z)
             value += more
             by_scale += self.unit * float(np.vdot(by_score, part.scores - self.centre))
             by_bias += _by_bias(by_score, by_bias)
-            by_theta += by_potential @ part.statistics
+            by_theta += more_by_theta
         pull, pull_theta = self.precisions * numbers, self.prior @ theta
         slopes = self.steps * (pull - np.concatenate(([by_scale, by_bias.sum()], by_bias)))
         slopes_theta = solve_triangular(self.root, pull_theta - by_theta, trans="T") if len(theta) else theta
         return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, slopes_theta))
 
 
-def _likelihood(part: _Part, found: Calibration) -> tuple[float, Array, Array]:
-    """The weighted log-likelihood of some sets and its gradients in the score of every element and in potentials."""
+def _likelihood(part: HeldOut, found: Calibration) -> tuple[float, Array, Array]:
+    """The weighted log-likelihood of some sets and its gradients in the score of every element and in theta."""
     scores = found.log_odds(part.scores)
     if found.potentials is None:
         each, small = part.element_weights, np.exp(-np.abs(scores))
-        value = np.vdot(each, part.positive * scores - np.maximum(scores, 0) - np.log1p(small))
-        return float(value), each * (part.positive - np.where(scores > 0, 1, small) / (1 + small)), np.zeros(0)
-    sets = SetsOfOneSize(scores, np.ascontiguousarray(part.statistics @ found.theta)[None])
-    seen = sets.likelihood(part.positive, part.known)
-    return float(part.weights @ seen.values), part.weights[:, None] * seen.scores, part.weights @ seen.counts
+        value = np.vdot(each, part.truth * scores - np.maximum(scores, 0) - np.log1p(small))
+        return float(value), each * (part.truth - np.where(scores > 0, 1, small) / (1 + small)), np.zeros(0)
+    statistics = found.potentials.statistics(scores.shape[1])
+    seen = SetsOfOneSize(scores, (statistics @ found.theta)[None]).likelihood(part.truth, part.known)
+    weights = part.weights
+    return float(weights @ seen.values), weights[:, None] * seen.scores, weights @ seen.counts @ statistics
 
 
 def _by_bias(values: Array, biases: Array) -> Array:
@@ -260,7 +242,7 @@ def _by_bias(values: Array, biases: Array) -> Array:
     return np.asarray(values.sum(axis=0 if len(biases) == values.shape[1] else None))
 
 
-def _mean_and_unit(parts: list[_Part]) -> tuple[float, float]:
+def _mean_and_unit(parts: list[HeldOut]) -> tuple[float, float]:
     """The mean of the scores, and the scale with which they have the spread of typical log-odds."""
     total = sum(float(part.element_weights.sum()) for part in parts)
     mean = sum(float(np.vdot(part.element_weights, part.scores)) for part in parts) / total

@@ -126,7 +126,8 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
         return PixelDecision(np.zeros(0, dtype=bool), form.undefined if form else 0.0, 0.0, 0.0, "exact")
     if form is not None and form.kind == Kind.TVERSKY:
         if form.false_positive == 0:
-            return _decide_all(p, form)
+            nothing = float(np.exp(np.log1p(-np.minimum(p, 1 - 1e-16)).sum()))
+            return PixelDecision(p > 0, form.undefined * nothing, 0.0, 0.0, "exact")
         if not _is_exact(p, loss, form, method):
             return _decide_by_moments(p, form)
     elif loss.by_size and len(p) > FEW_PIXELS:
@@ -152,12 +153,6 @@ def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:
         return method == "exact"
     work = len(p) * (1 + np.sqrt(np.sum(p * (1 - p))))
     return len(p) <= FEW_PIXELS or (fast and bool(work <= MOST_WORK))
-
-
-def _decide_all(p: Array, form: Form) -> PixelDecision:
-    """False positives cost nothing: every pixel that may be positive is taken."""
-    nothing = float(np.exp(np.log1p(-np.minimum(p, 1 - 1e-16)).sum()))
-    return PixelDecision(p > 0, form.undefined * nothing, 0.0, 0.0, "exact")
 
 
 def _decide_by_moments(p: Array, form: Form) -> PixelDecision:

@@ -142,11 +142,13 @@ def make_promise(
         raise ValueError(f"at_most is a loss between 0 and the largest possible, {largest:g}; got {at_most!r}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is between 0 and 1; got {confidence!r}")
-    sets, a = _Sets.of(expected, losses, weights, largest), at_most / largest
-    limit = _walk(sets, a, 1 - confidence, largest)
-    _, number, mean = sets.up_to(at_most if limit == -np.inf else limit)
-    share, surest = sets.up_to(limit)[0], (number, mean * largest if number else float(sets.expected.min()))
-    return Promise(float(at_most), float(confidence), limit, share, len(sets.losses), loss, surest)
+    e, seen, w = _in_random_order(expected, losses, weights, largest)
+    limit = _walk(e, seen, w, at_most / largest, 1 - confidence, largest)
+    here, surest = e <= (at_most if limit == -np.inf else limit), (0, float(e.min()))
+    if here.any():
+        surest = int(here.sum()), float(np.average(seen[here], weights=w[here])) * largest
+    share = float(w[e <= limit].sum() / w.sum())
+    return Promise(float(at_most), float(confidence), limit, share, len(e), loss, surest)
 
 
 def largest_loss(loss: CountLoss, sizes: Any) -> float:
@@ -168,39 +170,25 @@ def largest_loss(loss: CountLoss, sizes: Any) -> float:
     return most
 
 
-@dataclass(frozen=True, eq=False)
-class _Sets:
-    """Sets in random order: expected losses, and losses and weights divided by the largest possible."""
-
-    expected: Array
-    losses: Array
-    weights: Array
-
-    @classmethod
-    def of(cls, expected: ArrayLike, losses: ArrayLike, weights: ArrayLike | None, largest: float) -> _Sets:
-        """Sets of positive weight; refuses what is no loss."""
-        e, seen = (np.asarray(one, dtype=np.float64) for one in (expected, losses))
-        w = np.ones(e.shape) if weights is None else np.asarray(weights, dtype=np.float64)
-        if not e.shape == seen.shape == w.shape == (e.size,):
-            raise ValueError(
-                f"expected losses, losses and weights are one number a set; got {e.shape}, {seen.shape}, {w.shape}"
-            )
-        if not (w > 0).any() or not np.isfinite([e, seen, w]).all() or w.min() < 0:
-            raise ValueError("a promise needs finite losses of sets, weights of at least 0, and a positive weight")
-        if seen.min() < 0 or seen.max() > largest * (1 + 1e-9):
-            raise ValueError(f"losses lie between 0 and {largest:g}; got {seen.min():g} to {seen.max():g}")
-        order = np.random.default_rng(0).permutation(np.flatnonzero(w))
-        return cls(e[order], np.minimum(seen[order] / largest, 1.0), w[order] / w.max())
-
-    def up_to(self, limit: float) -> tuple[float, int, float]:
-        """Share of the weight, number and mean loss of the sets of an expected loss up to `limit`."""
-        here = self.expected <= limit
-        weight = self.weights[here]
-        mean = float(weight @ self.losses[here] / weight.sum()) if len(weight) else float("nan")
-        return float(weight.sum() / self.weights.sum()), int(here.sum()), mean
+def _in_random_order(
+    expected: ArrayLike, losses: ArrayLike, weights: ArrayLike | None, largest: float
+) -> tuple[Array, Array, Array]:
+    """Sets of positive weight: expected losses, and losses and weights divided by the largest possible."""
+    e, seen = (np.asarray(one, dtype=np.float64) for one in (expected, losses))
+    w = np.ones(e.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    if not e.shape == seen.shape == w.shape == (e.size,):
+        raise ValueError(
+            f"expected losses, losses and weights are one number a set; got {e.shape}, {seen.shape}, {w.shape}"
+        )
+    if not (w > 0).any() or not np.isfinite([e, seen, w]).all() or w.min() < 0:
+        raise ValueError("a promise needs finite losses of sets, weights of at least 0, and a positive weight")
+    if seen.min() < 0 or seen.max() > largest * (1 + 1e-9):
+        raise ValueError(f"losses lie between 0 and {largest:g}; got {seen.min():g} to {seen.max():g}")
+    order = np.random.default_rng(0).permutation(np.flatnonzero(w))
+    return e[order], np.minimum(seen[order] / largest, 1.0), w[order] / w.max()
 
 
-def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
+def _walk(expected: Array, losses: Array, weights: Array, a: float, delta: float, largest: float) -> float:
     """The largest threshold that passes, -inf if none does; the module says why this is valid."""
     step = a / STEPS * largest
     thresholds = np.append(np.arange(1, np.ceil(STEPS / a)) * step, np.inf)
@@ -210,8 +198,8 @@ def _walk(sets: _Sets, a: float, delta: float, largest: float) -> float:
     limit, budget = -np.inf, 0.0
     for threshold, share in zip(thresholds, shares, strict=True):
         budget += share
-        here = sets.expected <= threshold
-        if budget > 0 and p_value(sets.losses[here], a, delta, sets.weights[here]) <= budget:
+        here = expected <= threshold
+        if budget > 0 and p_value(losses[here], a, delta, weights[here]) <= budget:
             limit = float(threshold)
         else:
             budget = 0.0

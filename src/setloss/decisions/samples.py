@@ -4,9 +4,7 @@
 
 F-beta needs only P(y_i = 1, |y| = s), which are frequencies among the draws: a set of k elements scores the sum of
 g_i(k) = 1/D sum_d y_di / (a k + b |y_d|) over its elements, so the best one has the k largest g_i(k), and k + 1 sizes
-compete (the F rule of Dembczynski et al. 2011). With linear costs the elements of largest frequency are best. For
-other losses the sampled sets and the elements of largest frequency, k for every k, compete: the best of all sets
-may be another.
+compete (the F rule of Dembczynski et al. 2011). With linear costs the elements of largest frequency are best.
 """
 
 from dataclasses import dataclass

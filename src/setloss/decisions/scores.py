@@ -1,13 +1,4 @@
-"""Scores of sets: which numbers they are, and where the sets of each size lie.
-
-The kernels work on arrays (n, p). Scores are (n, p), or flat with `bags`. Log-potentials of the number of positives
-are
-
-- ``None``: elements are independent, every potential is 0;
-- without bags ``(K + 1,)``, the same for all examples, or ``(n, K + 1)``; sizes beyond K are impossible;
-- with bags a flat array of the ``p_i + 1`` potentials of each bag, one bag after the other.
-
-``-inf`` makes a size impossible.
+"""Checks of the scores of sets and of the log-potentials of their sizes.
 
 **Certainty.** A forest of 200 trees says 0 where no tree votes for a label, which happens to labels that are
 positive. Taken at its word, one of them rules out every other explanation of its set. What is learned from scores
@@ -58,7 +49,8 @@ def as_log_odds(values: ArrayLike, scores: str = "auto", name: str = "scores") -
 
 def check_scores(array: Array, scores: str, name: str = "scores") -> None:
     """Refuse numbers that are not what the word `scores` says, or which "auto" cannot tell."""
-    check_scores_word(scores)
+    if scores not in SCORES:
+        raise ValueError(f"scores is one of {', '.join(SCORES)}; got {scores!r}")
     if scores == "log-odds" or not array.size:
         return
     low, high = array.min(), array.max()
@@ -76,12 +68,6 @@ def check_scores(array: Array, scores: str, name: str = "scores") -> None:
 
 def _logit(chances: Array) -> Array:
     return np.asarray(logit(np.clip(chances, 0, 1)))
-
-
-def check_scores_word(scores: Any) -> None:
-    """Refuse any other word for what scores are."""
-    if scores not in SCORES:
-        raise ValueError(f"scores is one of {', '.join(SCORES)}; got {scores!r}")
 
 
 def odds_of_certainty(values: Array, chances: bool) -> float:

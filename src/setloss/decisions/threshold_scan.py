@@ -7,7 +7,6 @@ label over all examples (macro), all labels of all examples (micro).
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut, falling
@@ -58,8 +57,9 @@ def _steps(data: HeldOut, loss: CountLoss) -> Array:
     bags = data.bags or Bags.from_offsets(data.scores.shape[1] * np.arange(len(data) + 1))
     known = np.ravel(data.known)
     order = falling(np.where(known, np.ravel(data.scores), -np.inf), bags)  # labels that are not known change nothing
-    flags = (np.ravel(data.truth) & known, known)
-    hits, said = (_cumulated(flag[order].astype(np.intp), bags) for flag in flags)
+    flags = np.stack([np.ravel(data.truth) & known, known])[:, order]
+    totals = np.pad(np.cumsum(flags, axis=1), ((0, 0), (1, 0)))
+    hits, said = totals[:, 1:] - np.repeat(totals[:, bags.offsets[:-1]], bags.sizes, axis=1)
     first, last = bags.offsets[:-1], np.repeat(bags.offsets[1:] - 1, bags.sizes)
     positives, negatives = hits[last], said[last] - hits[last]
     after = np.asarray(loss.value(positives - hits, said - hits, positives, negatives), dtype=np.float64)
@@ -129,9 +129,3 @@ def best_threshold(falling: Array, totals: Array) -> float:
     best = possible[found <= found.min() + 1e-9 * max(1.0, float(found.max()), -float(found.min()))]
     cuts = (edges[best] + edges[best + 1]) / 2
     return float(cuts[np.argmin(np.abs(cuts))])
-
-
-def _cumulated(values: NDArray[np.intp], bags: Bags) -> NDArray[np.intp]:
-    """Sums within each bag, up to and with every element."""
-    totals = np.concatenate(([0], np.cumsum(values)))
-    return np.asarray(totals[1:] - np.repeat(totals[bags.offsets[:-1]], bags.sizes))
