@@ -116,7 +116,5 @@ def as_potentials(counts: ArrayLike, p: int, n: int) -> Array:
     most = potentials.max(axis=1)
     if n and np.isinf(most).any():
         i = int(np.argmax(np.isinf(most)))
-        if most[i] < 0:
-            raise ValueError(f"row {i} of counts makes every number of positives impossible; all are -inf")
-        raise ValueError(f"the potential of {int(np.argmax(potentials[i]))} positives in row {i} of counts is inf")
+        raise ValueError(f"the largest of row {i} of counts is {most[i]}; one number must be possible, none certain")
     return np.ascontiguousarray(potentials)

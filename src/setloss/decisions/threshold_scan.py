@@ -57,8 +57,8 @@ def _steps(data: HeldOut, loss: CountLoss) -> Array:
     bags = data.bags or Bags.from_offsets(data.scores.shape[1] * np.arange(len(data) + 1))
     known = np.ravel(data.known)
     order = falling(np.where(known, np.ravel(data.scores), -np.inf), bags)  # labels that are not known change nothing
-    flags = np.stack([np.ravel(data.truth) & known, known])[:, order]
-    totals = np.pad(np.cumsum(flags, axis=1), ((0, 0), (1, 0)))
+    totals = np.zeros((2, len(order) + 1), dtype=np.intp)
+    np.cumsum([(np.ravel(data.truth) & known)[order], known[order]], axis=1, out=totals[:, 1:])
     hits, said = totals[:, 1:] - np.repeat(totals[:, bags.offsets[:-1]], bags.sizes, axis=1)
     first, last = bags.offsets[:-1], np.repeat(bags.offsets[1:] - 1, bags.sizes)
     positives, negatives = hits[last], said[last] - hits[last]

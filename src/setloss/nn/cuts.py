@@ -133,11 +133,9 @@ def _(scores: Tensor, *others: Any) -> tuple[Tensor, Tensor]:
     return scores.new_empty(scores.shape[0]), torch.empty_like(scores, memory_format=torch.contiguous_format)
 
 
-def _backward(ctx: Any, *outer: Tensor) -> tuple[Tensor | None, ...]:
-    return *Cuts.backward(ctx, *outer), None, None
-
-
-cuts.register_autograd(_backward, setup_context=Cuts.setup_context)
+cuts.register_autograd(
+    lambda ctx, *outer: (*Cuts.backward(ctx, *outer), None, None), setup_context=Cuts.setup_context
+)
 
 
 # ---------------------------------------------------------------- on the CPU
@@ -157,23 +155,18 @@ def host_cuts(
     values = np.zeros(len(scores))
     if not len(margins):
         return values, np.zeros_like(scores)
-    broken = _without_broken(margins, offsets)
+    finite = np.isfinite(margins)
+    all_finite = bool(finite.all())
+    if not all_finite:
+        margins[~finite] = 0
     batch = batch_surrogate(plan.loss, positive, Bags.from_offsets(offsets), plan.operator, plan.scale)
     found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
     slopes, worth = np.where(positive, -found.slopes, found.slopes), found.values
-    if broken is not None:
+    if not all_finite:
+        broken = ~np.logical_and.reduceat(finite, offsets[:-1])
         worth[broken] = np.nan
         slopes[np.repeat(broken, sizes[kept])] = np.nan
     values[kept] = worth
     gradient = np.zeros_like(scores)
     gradient[inside] = slopes if valid is not None else slopes.reshape(scores.shape)
     return values, gradient
-
-
-def _without_broken(margins: Floats, offsets: NDArray[np.intp]) -> Mask | None:
-    """Put 0 for margins that are not finite, and say which sets had one; None if no set did."""
-    finite = np.isfinite(margins)
-    if finite.all():
-        return None
-    margins[~finite] = 0
-    return np.asarray(~np.logical_and.reduceat(finite, offsets[:-1]))

@@ -18,7 +18,7 @@ from setloss.decisions.threshold_scan import threshold_of_sets
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.nn.image_decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
-from setloss.nn.targets import Decisions, Mode, decisions
+from setloss.nn.targets import Mode, decisions
 
 TEMPERATURES = (0.05, 20.0)
 """Least and largest temperature that is tried."""
@@ -53,10 +53,8 @@ def fit_temperature(
     >>> round(4 / t, 2)
     1.1
     """
-    return _temperature(decisions(logits, target, mask, mode, ignore_index))
+    given = decisions(logits, target, mask, mode, ignore_index)
 
-
-def _temperature(given: Decisions) -> float:
     def cost(log_t: float) -> float:
         return float(mean_cross_entropy(given._replace(logits=given.logits / float(np.exp(log_t)))))
 
@@ -158,7 +156,7 @@ def calibrate_pixels(
     """
     given = decisions(logits, target, mask, mode, ignore_index)
     truth = _pictures(given.truth if given.counted is None else given.truth & given.counted, mode)
-    temperature = _temperature(given)
+    temperature = fit_temperature(logits, target, mode=mode, ignore_index=ignore_index, mask=mask)
     images = Images.of(given.logits, "log-odds", mode, given.valid, PixelCalibration(temperature))
     features, empty = empty_features(images.p).numpy(), (~truth.any(2)).numpy()
     return PixelCalibration(temperature, tuple(map(_chances_of_empty, features.transpose(1, 0, 2), empty.T)))
