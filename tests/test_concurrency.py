@@ -18,11 +18,6 @@ def serial():
     return [coefficients(*model) for model in MODELS]
 
 
-def assert_the_same(found, expected):
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
 @pytest.mark.parametrize("solver", ["frank_wolfe", "cutting_plane", "n_slack"])
 def test_fits_do_not_depend_on_the_threads_of_blas(solver):
     """To the last bit, but for n_slack: its program is of a size that BLAS shares out, and sums in another order."""
@@ -38,7 +33,7 @@ def test_fits_do_not_depend_on_the_threads_of_blas(solver):
 def test_fits_in_threads_are_those_in_a_row(serial):
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda model: coefficients(*model), MODELS * 2))
-    assert_the_same(found, serial * 2)
+    np.testing.assert_array_equal(found, serial * 2)
 
 
 @pytest.mark.parametrize(("method", "processes"), [("fork", 2), ("spawn", 1)])
@@ -48,4 +43,4 @@ def test_fits_in_processes_are_those_in_a_row(serial, method, processes):
         warnings.simplefilter("ignore", DeprecationWarning)  # of fork, where threads exist
         with multiprocessing.get_context(method).Pool(processes) as pool:
             found = pool.starmap(coefficients, MODELS[:4])
-    assert_the_same(found, serial[:4])
+    np.testing.assert_array_equal(found, serial[:4])

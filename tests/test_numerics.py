@@ -11,6 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from helpers.problems import label_sets, tracks
+from helpers.reference import masks
 from setloss import CostCurve, Dice, SetFunction, decompose, loss_named
 from setloss.decomposition import verify_decomposition
 from setloss.estimators import SetClassifier
@@ -54,14 +55,10 @@ def exact_objective(case, parameters, rows):
 
 
 def exact_surrogate(case, truth, margins):
-    p, function = len(truth), loss_named(case.loss).set_function(truth)
-    best = mpmath.mpf(0)
-    for code in range(2**p):
-        mask = np.array([code >> i & 1 for i in range(p)], dtype=bool)
-        loss, total = (
-            mpmath.mpf(float(function(mask))),
-            mpmath.fsum(m for m, wrong in zip(margins, mask, strict=True) if wrong),
-        )
+    function, best = loss_named(case.loss).set_function(truth), mpmath.mpf(0)
+    for mask in masks(len(truth)):
+        loss = mpmath.mpf(float(function(mask)))
+        total = mpmath.fsum(m for m, wrong in zip(margins, mask, strict=True) if wrong)
         value = loss * (1 - case.scale * total) if case.operator == "slack" else loss - case.scale * total
         best = max(best, value)
     return best

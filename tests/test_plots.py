@@ -10,11 +10,9 @@ from setloss.plots import COLOURS, plot_decomposition
 
 pytest.importorskip("matplotlib")
 
-NAMES = ("l", "f", "g")
-
 
 def parts(decomposition):
-    return dict(zip(NAMES, (decomposition.loss, decomposition.submodular, decomposition.supermodular), strict=True))
+    return {"l": decomposition.loss, "f": decomposition.submodular, "g": decomposition.supermodular}
 
 
 def test_one_group_is_three_curves_against_the_number_of_mistakes():

@@ -34,15 +34,6 @@ def knot(place):
     return f"#curve .knot:nth-child({place})"
 
 
-def answers(browser):
-    """What the page shows of its curve, as plain text."""
-    rows = browser.run(
-        "[...document.querySelectorAll('#verdicts dt:not(.heading)')].map((dt) => "
-        "[dt.firstChild.textContent.trim(), dt.querySelector('.answer').textContent, dt.nextSibling.textContent])"
-    )
-    return {law: (answer, words) for law, answer, words in rows}
-
-
 def assert_shows_the_library(browser):
     """Numbers, verdicts and the surrogate on the screen, against the library on the same knots."""
     now = state(browser)
@@ -51,7 +42,11 @@ def assert_shows_the_library(browser):
     shown = browser.run("[...document.querySelectorAll('#numbers tr')].map((r) => r.innerText.trim().split(/\\s+/))")
     tables = [function.table, parts.submodular.table, parts.supermodular.table]
     assert [row[1:] for row in shown] == [[f"{x:.6g}" for x in row] for row in zip(*tables, strict=True)]
-    verdicts = answers(browser)
+    rows = browser.run(
+        "[...document.querySelectorAll('#verdicts dt:not(.heading)')].map((dt) => "
+        "[dt.firstChild.textContent.trim(), dt.querySelector('.answer').textContent, dt.nextSibling.textContent])"
+    )
+    verdicts = {law: (answer, words) for law, answer, words in rows}
     for law in ("submodular", "supermodular", "modular", "increasing", "non-negative"):
         judged = LAWS[law](function)
         expected = "" if judged.holds else f"by {judged.excess:.3g}: {judged.witness}"

@@ -55,20 +55,17 @@ def test_no_cut_is_better_than_the_one_that_is_found(loss, ties):
 @pytest.mark.parametrize("mode", ["binary", "multilabel"])
 def test_a_threshold_between_two_neighbouring_numbers_takes_the_upper_one(dtype, mode):
     """Its middle, rounded to the nearest number, would be either of the two."""
-    for low in (1.0, -1.0, 3.0, 100.0, 1e-3):
-        low = torch.tensor(low, dtype=dtype)
-        high = torch.nextafter(low, torch.tensor(torch.inf, dtype=dtype))
-        for lower, upper in ((low, high), (high, torch.nextafter(high, 2 * high.abs()))):
-            logits, target = torch.stack([lower, upper]).view(1, 1, 2), torch.tensor([[[False, True]]])
-            found = fit_threshold(logits, target, mode=mode)
-            assert found.dtype == dtype
-            assert torch.equal(logits > found, target)
-
-
-def test_a_threshold_between_infinite_logits():
-    for low, high in ((-torch.inf, torch.inf), (-torch.inf, -1.0), (-1.0, torch.inf)):
-        logits = torch.tensor([[low, high]])
-        assert (logits > fit_threshold(logits, torch.tensor([[0, 1]]))).tolist() == [[False, True]]
+    infinity, one = torch.tensor([torch.inf, 1.0], dtype=dtype)
+    pairs = [(-infinity, infinity), (-infinity, -one), (-one, infinity)]
+    for number in (1.0, -1.0, 3.0, 100.0, 1e-3):
+        low = torch.tensor(number, dtype=dtype)
+        high = torch.nextafter(low, infinity)
+        pairs += [(low, high), (high, torch.nextafter(high, 2 * high.abs()))]
+    for pair in pairs:
+        logits, target = torch.stack(pair).view(1, 1, 2), torch.tensor([[[False, True]]])
+        found = fit_threshold(logits, target, mode=mode)
+        assert found.dtype == dtype
+        assert torch.equal(logits > found, target)
 
 
 def test_one_cut_a_label():

@@ -9,9 +9,6 @@ from setloss.nn import component_groups, set_loss
 
 BINARY = [(6,), (3, 5), (3, 4, 5), (3, 1, 4, 5), (3, 1), (2, 2, 3, 4), (2, 2, 3, 2, 2)]
 CHANNELS = [(3, 4), (3, 4, 5), (2, 3, 4, 5), (2, 3, 2, 3, 2), (2, 1, 4)]
-LAYOUTS = [("binary", shape) for shape in BINARY] + [
-    (mode, shape) for mode in ("multilabel", "multiclass") for shape in CHANNELS
-]
 
 
 def problem(mode, shape, seed=0):
@@ -31,7 +28,11 @@ def problem(mode, shape, seed=0):
 
 
 @pytest.mark.parametrize("over", ["image", "batch", "class", "groups"])
-@pytest.mark.parametrize(("mode", "shape"), LAYOUTS)
+@pytest.mark.parametrize(
+    ("mode", "shape"),
+    [("binary", shape) for shape in BINARY]
+    + [(mode, shape) for mode in ("multilabel", "multiclass") for shape in CHANNELS],
+)
 def test_sets_of_any_rank_are_those_of_rows_of_pixels(mode, shape, over):
     """Those of labels are sets of a mask, with a row for every image, label, or both."""
     logits, target, _, mask = problem(mode, shape)
