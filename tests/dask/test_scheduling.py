@@ -35,6 +35,7 @@ QUIET = {
 OPTIONS = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
 IN_PROCESS = {**OPTIONS, "n_workers": 1, "processes": False}
 SHORT_TIMEOUTS = {"distributed.comm.timeouts.connect": "3s", "distributed.comm.retry.count": 0}
+DATA = frame_data(40)
 QUICK = {"C": 0.1, "tol": 1e-2}
 """Six to eight iterations: some after the third, in which faults happen."""
 
@@ -62,16 +63,13 @@ def small_cluster():
 
 def readable(parts=4, block=block_of):
     """Data that every worker can read again: nothing of it lies in one place only."""
-    X, y, groups = frame_data(40)
-    edges = np.concatenate(([0], np.cumsum(lengths(len(y), parts, groups)))).tolist()
-    arrays = []
-    for which, array in enumerate((X, y, groups)):
-        blocks = [
-            da.from_delayed(delayed(block)(lo, hi, which), (hi - lo, *array.shape[1:]), array.dtype)
-            for lo, hi in pairwise(edges)
-        ]
-        arrays.append(da.concatenate(blocks))
-    return arrays
+    edges = np.concatenate(([0], np.cumsum(lengths(len(DATA[1]), parts, DATA[2])))).tolist()
+
+    def lazy(which, array):
+        read = [(delayed(block)(lo, hi, which), (hi - lo, *array.shape[1:])) for lo, hi in pairwise(edges)]
+        return da.concatenate([da.from_delayed(rows, shape, array.dtype) for rows, shape in read])
+
+    return [lazy(which, array) for which, array in enumerate(DATA)]
 
 
 def deadly_block(lo, hi, which):
@@ -82,19 +80,18 @@ def deadly_block(lo, hi, which):
 
 
 def assert_trained(model):
-    X, y, groups = frame_data(40)
-    assert_certified(model, objective(model, X, y, groups))
-    assert_same_problem(model, local.SetClassifier(C=model.C, tol=1e-6).fit(X, y, groups=groups))
+    assert_certified(model, objective(model, *DATA))
+    assert_same_problem(model, local.SetClassifier(C=model.C, tol=1e-6).fit(**named(*DATA)))
 
 
 class Once:
-    """A callback that does something after one iteration, once."""
+    """A callback that does something after the third iteration, once."""
 
-    def __init__(self, action, iteration=3):
-        self.action, self.iteration, self.done = action, iteration, False
+    def __init__(self, action):
+        self.action, self.done = action, False
 
     def __call__(self, record):
-        if record.iteration == self.iteration and not self.done:
+        if record.iteration == 3 and not self.done:
             self.action()
             self.done = True
 
@@ -115,9 +112,9 @@ def test_a_cluster_solves_the_problem_of_one_process(client, parts):
     assert_trained(there)
     names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
     assert any("apply" in name or "sum" in name for name in names)
-    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(*frame_data(40)))
+    here = local.SetClassifier(**QUICK, solver="cutting_plane").fit(**named(*DATA))
     np.testing.assert_allclose(there.solution_.parameters, here.solution_.parameters, rtol=1e-6, atol=1e-9)
-    np.testing.assert_array_equal(there.losses(**named(*data)), there.to_local().losses(**named(*frame_data(40))))
+    np.testing.assert_array_equal(there.losses(**named(*data)), there.to_local().losses(**named(*DATA)))
 
 
 def test_partitions_are_read_once_and_let_go_at_the_end(client, tmp_path):

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from helpers.estimator_data import one_or_two_labels
+from helpers.estimator_data import one_or_two_labels, scored_bags
 from setloss.bags import Bags
 from setloss.decisions import decide
 from setloss.estimators import SetClassifier, SetDecision, SetDecisionCV, UngroupedWarning
@@ -31,15 +31,10 @@ LINEAR = OneVsRestClassifier(LogisticRegression())
 X, Y = one_or_two_labels()
 
 
-def one_label_per_bag(bags=60, largest=8, seed=0, shift=0.5):
-    """Bags of one to `largest` frames that share a label; features say little of it. Frames are shuffled."""
-    generator = np.random.default_rng(seed)
-    label = generator.random(bags) < 0.4
-    groups = generator.permutation(np.repeat(np.arange(bags), generator.integers(1, largest + 1, size=bags)))
-    y = label[groups]
-    X = generator.normal(size=(len(y), 3))
-    X[:, 0] += shift * (2 * y - 1)
-    return X, y.astype(int), groups
+def one_label_per_bag(bags=60, **options):
+    """`scored_bags` with the scores as the only feature."""
+    scores, y, groups = scored_bags(bags, **options)
+    return scores[:, None], y, groups
 
 
 FOLDS = "a rule is learned on folds, and those of weighted examples are not those of repeated ones"
@@ -270,16 +265,17 @@ def test_bags_are_decided_exactly_whatever_the_order_of_the_frames():
 
 
 def test_sizes_never_seen_and_any_loss():
-    X, y, groups = one_label_per_bag(100, largest=6)
+    X, y, groups = one_label_per_bag(100, largest=6, seed=12)
     model = SetDecisionCV(rule="counts", cv=2).fit(X, y, groups=groups)
-    Xt, yt, gt = one_label_per_bag(30, largest=25, seed=2)
+    Xt, yt, gt = one_label_per_bag(300, largest=25, seed=2)
     assert model.score(Xt, yt, groups=gt) > 0.8
     for loss in ("curve1", "curve4", "dice", "hamming"):
-        assert model.set_params(loss=loss).losses(Xt, yt, groups=gt).shape == (30,)
+        assert model.set_params(loss=loss).losses(Xt, yt, groups=gt).shape == (300,)
 
 
 def test_bags_without_groups_names_of_classes_and_weights():
-    X, y, groups = one_label_per_bag(40, shift=2)
+    X, y, groups = one_label_per_bag(40)
+    X[:, 0] += 3.0 * y
     with pytest.warns(UngroupedWarning, match="trained as a set of its own"):
         model = SetDecisionCV(LogisticRegression(), loss="hamming").fit(X, y)
     assert np.mean(model.predict(X) == y) > 0.9  # the fit said it

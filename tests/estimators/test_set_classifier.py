@@ -19,6 +19,7 @@ TIGHT = {"tol": 1e-7, "solver": "cutting_plane"}
 SOLVERS = ["auto", "frank_wolfe", "admm", "cutting_plane", "n_slack"]
 X, Y = label_data()
 F, y, groups = frame_data()
+TRACKS = [f"track {k:02d}" for k in groups]
 GAPS = np.where(np.random.default_rng(1).random(Y.shape) < 0.3, np.nan, Y)
 GAPS[5] = np.nan
 MIXED = np.random.default_rng(0).permutation(len(y))
@@ -160,25 +161,18 @@ def test_callbacks_and_verbose_tell_of_every_iteration_and_nothing_is_printed_un
 
 
 @pytest.mark.parametrize(
-    "rename",
+    "names",
     [
-        lambda g: np.array([f"track {k:02d}" for k in g]),
-        lambda g: [f"track {k:02d}" for k in g],
-        lambda g: np.array([f"track {k:02d}" for k in g], dtype=object),
-        lambda g: pd.Series([f"track {k:02d}" for k in g]),
-        lambda g: pd.Categorical([f"track {k:02d}" for k in g]),
-        lambda g: np.datetime64("2020-01-01") + g,
-        lambda g: g.astype(np.uint8),
-        lambda g: 2**62 + g,
-        lambda g: g / 8,
-        np.ndarray.tolist,
+        *(form(TRACKS) for form in (list, np.array, lambda names: np.array(names, dtype=object), pd.Series)),
+        *(pd.Categorical(TRACKS), np.datetime64("2020-01-01") + groups, groups.tolist()),
+        *(groups.astype(np.uint8), 2**62 + groups, groups / 8),
     ],
 )
-def test_groups_may_have_any_names(rename):
+def test_groups_may_have_any_names(names):
     plain = SetClassifier().fit(F, y, groups=groups)
-    model = SetClassifier().fit(F, y, groups=rename(groups))
+    model = SetClassifier().fit(F, y, groups=names)
     np.testing.assert_array_equal(model.coef_, plain.coef_)
-    assert model.score(F, y, groups=rename(groups)) == plain.score(F, y, groups=groups)
+    assert model.score(F, y, groups=names) == plain.score(F, y, groups=groups)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +241,7 @@ def test_score_is_one_minus_the_mean_loss_of_the_sets_on_their_known_labels(loss
     rows = [(row, guess, ~np.isnan(row)) for row, guess in zip(GAPS, labels.predict(X), strict=True)]
     sets = [loss(row[known], guess[known]) for row, guess, known in rows if known.any()]
     np.testing.assert_allclose(labels.losses(X, GAPS), sets)
+    np.testing.assert_allclose(labels.losses(X[6:], GAPS[6:]), sets[5:])  # all of these have a known label
     some = np.arange(len(X)) != 5  # has no known label
     for weights in (np.ones(len(y)), WEIGHTS):
         means = [weights[bag].mean() for bag in here]

@@ -5,7 +5,6 @@ import pytest
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
 from helpers.estimator_data import frame_data, label_data
-from setloss import Dice
 from setloss.estimators.labels import labels_of
 from setloss.estimators.set_layout import SetLayout
 
@@ -101,17 +100,3 @@ def test_folds_are_those_that_hold_out_and_sets_take_turns_without():
     np.testing.assert_array_equal(GROUPS.means(turns)[NAMES], turns)
     data = ROWS.held_out(X[:, :3], Y == 1, Y < 2, np.ones(30), folds)
     np.testing.assert_array_equal(data.folds, folds)
-
-
-def test_losses_are_those_of_the_known_elements_of_each_set():
-    generator = np.random.default_rng(0)
-    truth, chosen, known = generator.random((3, 30, 3)) < [[[0.4]], [[0.5]], [[0.6]]]
-    known[[3, 8]] = False
-    losses, used = ROWS.losses(Dice(), truth, known, chosen)
-    np.testing.assert_array_equal(used, known.any(axis=1))
-    expected = [Dice()(*(part[i][known[i]] for part in (truth, chosen))) for i in np.flatnonzero(used)]
-    np.testing.assert_allclose(losses, expected)
-    np.testing.assert_allclose(ROWS.losses(Dice(), truth, truth | True, chosen)[0], Dice()(truth, chosen))
-    truth, chosen = generator.random((2, len(y), 1)) < 0.5
-    losses, _ = GROUPS.losses(Dice(), truth, truth | True, chosen)
-    np.testing.assert_allclose(losses, [Dice()(truth[k == NAMES, 0], chosen[k == NAMES, 0]) for k in range(20)])
