@@ -48,6 +48,7 @@ def test_a_broken_score_breaks_its_own_set_only_and_none_where_it_is_masked(path
         ("binary", (0,), "image", (0,)),
         ("binary", (0, 1, 4, 4), "batch", (1,)),
         ("binary", (3, 0), "image", (3,)),
+        ("binary", (0, 4), "groups", (0,)),
         ("multilabel", (0, 5), "class", (5,)),
         ("multiclass", (0, 5, 4), "image", (0, 5)),
         ("multiclass", (0, 5, 4), "class", (5,)),
@@ -61,7 +62,11 @@ def test_a_batch_where_nothing_counts_is_zero_and_attached(mode, shape, over, se
     logits = torch.randn(shape, requires_grad=True)
     target = torch.full(shape[:1] + shape[2:] if mode == "multiclass" else shape, 255)
     loss = SetLoss(mode=mode, over=over, reduction=reduction, absent=absent, ignore_index=255, **names)
-    for value in (loss(logits, target), loss(logits, 0 * target, mask=torch.zeros_like(target, dtype=torch.bool))):
+    groups, nothing = (
+        torch.ones_like(target) if over == "groups" else None,
+        torch.zeros_like(target, dtype=torch.bool),
+    )
+    for value in (loss(logits, target, groups=groups), loss(logits, 0 * target, groups=groups, mask=nothing)):
         assert value.shape == (sets if reduction == "none" else ())
         assert torch.all(value == 0)
         (slope,) = torch.autograd.grad(value.sum(), logits)
