@@ -105,7 +105,7 @@ class SetDecision(SetDecider):
         names = label_names(scores)
         if is_lazy(scores):
             refuse_lazy_groups(groups, np.ndim(y) == 1)
-            scores, y, sample_weight = drawn(MOST_SETS, scores, y, sample_weight)
+            scores, y, sample_weight = drawn(scores, y, sample_weight)
         given = as_scores(scores, self.scores)
         certainty = odds_of_certainty(given, self.scores == "probabilities")
         array = self._log_odds(given, certainty)
@@ -154,13 +154,13 @@ class SetDecision(SetDecider):
         return tags
 
 
-def drawn(most: int, scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
-    """The same rows of lazy scores, of labels and of weights, at most so many, at random."""
+def drawn(scores: Any, y: Any, weights: Any) -> tuple[Any, Any, Any]:
+    """The same rows of lazy scores, of labels and of weights, at most `MOST_SETS` of them, at random."""
     if np.isnan(scores.shape[0]):
         raise ValueError("scores are a Dask array of unknown length; call scores.compute_chunk_sizes() first")
     check_consistent_length(scores, y, weights)
     n = int(scores.shape[0])
-    rows = np.sort(np.random.default_rng(0).choice(n, min(n, most), replace=False))
+    rows = np.sort(np.random.default_rng(0).choice(n, min(n, MOST_SETS), replace=False))
 
     def some(values: Any) -> Any:
         return values[rows].compute() if is_lazy(values) else _safe_indexing(values, rows)

@@ -69,13 +69,6 @@ class BatchSurrogate:
         """Whether the kernels of solvers can ask for the cut of any one bag."""
         return isinstance(self.plans, Plans)
 
-    @property
-    def kernel_data(self) -> tuple[Any, ...]:
-        """The arrays and workspace for the cut of any one bag at float64 margins: what the epochs of solvers take."""
-        assert isinstance(self.plans, Plans)
-        widest = int(self.bags.sizes.max(initial=0))
-        return *self.arrays, space_for_cuts(self.plans, widest, np.float64)
-
     def same_as(self, other: BatchSurrogate | None) -> bool:
         """Whether both are compiled, with the same surrogate for every bag: cuts of one are cuts of the other."""
         if other is None or not (self.compiled and other.compiled):

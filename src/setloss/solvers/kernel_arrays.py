@@ -132,7 +132,7 @@ class Combination(NamedTuple):
 
 
 class Surrogates(NamedTuple):
-    """`BatchSurrogate.kernel_data`: the surrogates of all bags."""
+    """The surrogates of all bags, `BatchSurrogate.arrays`, and workspace for the cut of any one."""
 
     starts: Any  # offsets of the bags
     partitions: Any  # group of every element
@@ -140,7 +140,7 @@ class Surrogates(NamedTuple):
     records: Any  # plan of every kind
     sizes: Any  # sizes of the groups of every kind
     values: Any  # curves and tables of the plans
-    workspace: Any  # for the cut of a bag
+    workspace: Any  # for float64 margins
 
 
 class Corral(NamedTuple):

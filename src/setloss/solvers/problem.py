@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from setloss.plans.batch import BatchSurrogate
-from setloss.plans.records import BatchCuts
+from setloss.plans.batch import BatchSurrogate, space_for_cuts
+from setloss.plans.records import BatchCuts, Plans
 from setloss.solvers.deadline import check_time
 from setloss.solvers.kernel_arrays import Design, Surrogates
 from setloss.typing import Array
@@ -94,8 +94,11 @@ class Problem:
 
     @property
     def surrogates(self) -> Surrogates:
-        """The arguments of kernels."""
-        return Surrogates(*self.surrogate.kernel_data)
+        """The arguments of kernels, where the surrogate is compiled."""
+        batch = self.surrogate
+        assert isinstance(batch.plans, Plans)
+        space = space_for_cuts(batch.plans, int(batch.bags.sizes.max(initial=0)), np.float64)
+        return Surrogates(*(*batch.arrays, space))
 
     @property
     def shape(self) -> tuple[int, int]:
