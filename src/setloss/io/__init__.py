@@ -90,13 +90,10 @@ def read(
 def is_table_file(file: Path) -> bool:
     """Whether a data file is a table and not ARFF, by its suffix; others are refused."""
     suffix = file.suffix.lower()
-    known = f"data files are {', '.join(TABLES)} and .arff"
-    if suffix in ARRAYS:
-        raise DatasetError(
-            f"{file}: {known}; in Python read it with {ARRAYS[suffix]}, and fit SetDecisionCV() to the arrays"
-        )
     if suffix not in (*TABLES, ".arff"):
-        raise DatasetError(
-            f"{file} has the suffix {suffix!r}; {known}. Unpack it; save a spreadsheet as CSV in UTF-8"
-        )
+        remedy = "unpack it; save a spreadsheet as CSV in UTF-8"
+        if suffix in ARRAYS:
+            remedy = f"in Python read it with {ARRAYS[suffix]}, and fit SetDecisionCV() to the arrays"
+        known = f"data files are {', '.join(TABLES)} and .arff"
+        raise DatasetError(f"{file} has the suffix {suffix!r}; {known}; {remedy}")
     return suffix != ".arff"

@@ -48,8 +48,7 @@ class Block(NamedTuple):
 class Problem:
     """Data, surrogates and costs; see the module's docstring for the notation.
 
-    Frames have one of the `rows` each. Label sets, where there are several tasks, have one row per bag, and `tasks`
-    names the label of every element; it is empty where all bags have all labels in their order.
+    `tasks` names the label of every element of label sets; it is empty where all bags have all labels in their order.
 
     Examples
     --------
