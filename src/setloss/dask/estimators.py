@@ -1,10 +1,8 @@
 """`SetClassifier` on Dask collections: the same parameters, the same fitted attributes, a global gap."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import dask.array as da
 import numpy as np
@@ -73,7 +71,7 @@ class DaskSetClassifier(SetClassifier):
 
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> DaskSetClassifier:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train on a dask array or DataFrame.
 
         `y`, `groups` and `sample_weight` are dask arrays with the partitions of X; for a DataFrame, names of columns,

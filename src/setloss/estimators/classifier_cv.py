@@ -3,13 +3,11 @@
 Every C of a path is fitted on every fold, each from the solution of the one before; kept is the C of least mean loss.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -73,7 +71,7 @@ class SetClassifierCV(LinearModel):
         "n_jobs": [Integral, None],
     }
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifierCV:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Choose on folds that never split a set or a group, then train on everything."""
         self._validate_params()
         check_rows(X, y)

@@ -1,9 +1,7 @@
 """`SetDecisionCV`: any classifier, its held-out scores, and a `SetDecision` of them."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -91,7 +89,7 @@ class SetDecisionCV(MetaEstimatorMixin, SetDecider):
 
     # ---------------------------------------------------------------- learning
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, **params: Any) -> SetDecisionCV:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, **params: Any) -> Self:
         """Train on X (n, d) and labels y (n, p), dense or sparse; or y (n,) and `groups`, the set of each element.
 
         Texts, one for each example, may be a list, a Series or an array (n,); without an estimator they are encoded.

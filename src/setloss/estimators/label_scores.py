@@ -5,11 +5,9 @@ handed to classifiers as int32, for scikit-learn numbers columns in the type of 
 `LabelwiseClassifier` is a binary classifier for each label, trained where it is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -209,7 +207,7 @@ class LabelwiseClassifier(MultiOutputClassifier):
     [[0, 1], [0, 0], [1, 0], [1, 0]]
     """
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> LabelwiseClassifier:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Train on X (n, d) and labels Y (n, p) or (n,) in {0, 1}, NaN where one is missing."""
         Y = Y[:, None] if Y.ndim == 1 else Y
         weights = None if sample_weight is None else np.asarray(sample_weight)

@@ -3,10 +3,8 @@
 Labels (n, p) of which some may be missing become a `LabelMatrix`. Sparse labels take one byte each.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +70,7 @@ class LabelMatrix:
     known: Flags
     labels: Labels
 
-    def part(self, rows: Any, columns: Any = slice(None)) -> LabelMatrix:
+    def part(self, rows: Any, columns: Any = slice(None)) -> Self:
         """Some of the rows and columns."""
         return replace(self, positive=self.positive[rows][:, columns], known=self.known[rows][:, columns])
 

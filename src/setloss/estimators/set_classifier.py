@@ -1,12 +1,10 @@
 """`SetClassifier`: linear scores of the elements of sets, trained for a loss of the set of wrong ones."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -200,7 +198,7 @@ class SetClassifier(LinearModel):
         "callbacks": [list, tuple],
     }
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetClassifier:
+    def fit(self, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Train on X (n, d) and labels y (n, p) in {0, 1} or {-1, +1}, dense or sparse; or y (n,) and its `groups`.
 
         NaN, None or pandas' NA in y (n, p) is a missing label, left out of its set. The weight of a group is the mean

@@ -1,9 +1,7 @@
 """`SetDecision`: scores in, sets out."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -93,7 +91,7 @@ class SetDecision(SetDecider):
     average: str = "samples"
     scores: str = "auto"
 
-    def fit(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> SetDecision:
+    def fit(self, scores: Any, y: Any, *, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from scores (n, p) and labels y (n, p), dense or sparse, NaN where a label is not known.
 
         For y (n,) there is one score an element, (n,) or (n, 1), and `groups` name the set of each. Scores may also

@@ -5,12 +5,10 @@ weights; or, if y is (n,), groups of its elements, which share their weights and
 folds are the same for searches and for held-out scores, and never split a set.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +80,7 @@ class SetLayout:
     flat: bool
 
     @classmethod
-    def of(cls, rows: int, groups: Any, flat: bool) -> SetLayout:
+    def of(cls, rows: int, groups: Any, flat: bool) -> Self:
         """The sets that `groups` names, one name for each row; without groups every element of a flat y is a set."""
         if groups is None:
             return cls(rows, Bags.from_offsets(np.arange(rows + 1)) if flat else None, flat)
@@ -110,9 +108,9 @@ class SetLayout:
             return np.arange(self.rows)
         return self.named.scatter(np.repeat(np.arange(len(self.named)), self.named.sizes))
 
-    def part(self, rows: NDArray[np.intp]) -> SetLayout:
+    def part(self, rows: NDArray[np.intp]) -> Self:
         """The sets of some rows."""
-        return SetLayout.of(len(rows), self.numbers[rows] if self.flat else None, self.flat)
+        return self.of(len(rows), self.numbers[rows] if self.flat else None, self.flat)
 
     def means(self, values: NDArray[Any]) -> NDArray[Any]:
         """The mean over the rows of each set."""

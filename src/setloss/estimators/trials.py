@@ -5,11 +5,9 @@ labels under a count model: it is less noisy than a loss. Kinds, such as logisti
 by the held-out loss of what is decided, for that is what is asked for, and a likelier kind can decide worse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -68,7 +66,7 @@ class Examples:
         flags = self.labels.positive[rows], self.labels.known[rows]
         return self.layout.part(rows).held_out(scores, *flags, self.weights[rows], self.folds[rows])
 
-    def to_compare(self) -> Examples:
+    def to_compare(self) -> Self:
         """The same with fewer labels, where there are many, spread evenly over their frequencies."""
         count = self.labels.positive.shape[1]
         if count <= COMPARED_LABELS:
@@ -136,13 +134,13 @@ class Trial:
             self.examples.say(words, in_words(self.estimator), np.average(values, weights=weights))
         return self.likelihoods[folds]
 
-    def gain(self, other: Trial, folds: int) -> tuple[float, float]:
+    def gain(self, other: Self, folds: int) -> tuple[float, float]:
         """How much likelier labels of these folds are than by another trial, and the standard error of that."""
         values, weights = self.log_likelihoods(folds)
         differences = values - other.log_likelihoods(folds)[0]
         return float(np.average(differences, weights=weights)), standard_error(differences, weights)
 
-    def is_likelier(self, other: Trial) -> bool:
+    def is_likelier(self, other: Self) -> bool:
         """Whether labels are likelier than by another trial, by a few folds where these leave no doubt."""
         gain, error = self.gain(other, self.examples.folds_with(ENOUGH_TO_PREPARE))
         if abs(gain) < SURE * error:

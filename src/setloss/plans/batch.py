@@ -7,13 +7,11 @@ Sets of equal size are rows of scores and truth, without flat copies and offsets
 record of a set follows from its number of positives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,13 +67,13 @@ class BatchSurrogate:
         """Whether the kernels of solvers can ask for the cut of any one bag."""
         return isinstance(self.plans, Plans)
 
-    def same_as(self, other: BatchSurrogate | None) -> bool:
+    def same_as(self, other: Self | None) -> bool:
         """Whether both are compiled, with the same surrogate for every bag: cuts of one are cuts of the other."""
         if other is None or not (self.compiled and other.compiled):
             return False
         return all(np.array_equal(left, right) for left, right in zip(self.arrays, other.arrays, strict=True))
 
-    def of_bags(self, some: slice) -> BatchSurrogate:
+    def of_bags(self, some: slice) -> Self:
         """The surrogates of neighbouring bags, whose elements lie one after the other."""
         starts = self.bags.offsets[some.start : some.stop + 1]
         elements = slice(starts[0], starts[-1])

@@ -17,9 +17,8 @@ bound is that of the best convex combination of the last planes, as in the metho
 before sigma+ itself does.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -65,7 +64,7 @@ class NormalMatrix:
     vectors: Array
 
     @classmethod
-    def of(cls, problem: Problem) -> NormalMatrix:
+    def of(cls, problem: Problem) -> Self:
         design = problem.design
         rows, features = design.rows, design.features + 1
         if min(rows, features) > MOST_ROWS:

@@ -5,11 +5,9 @@ none. It knows which elements are active. The others are at rest: their slopes a
 its side, so that they are not visited until `rest` looks at all of them again.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +42,7 @@ class ActiveCuts:
     active: Active
 
     @classmethod
-    def none(cls, problem: Problem) -> ActiveCuts:
+    def none(cls, problem: Problem) -> Self:
         """The zero cut for every bag, with memory for p + 2 cuts where there is as much."""
         n, size, hinge = problem.n_bags, len(problem.signs), is_hinge(problem)
         most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
@@ -65,9 +63,9 @@ class ActiveCuts:
     def offsets(self) -> Array:
         return self.point.offsets
 
-    def copy(self) -> ActiveCuts:
+    def copy(self) -> Self:
         arrays: Any = (array.copy() for array in self.point[1:])
-        return ActiveCuts(Combination(self.point.hinge, *arrays), self.active.copy())
+        return type(self)(Combination(self.point.hinge, *arrays), self.active.copy())
 
     def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
         """Make one point the only cut of every bag; all elements are active."""

@@ -1,10 +1,8 @@
 """The arrays that the kernels of the solvers take: what they hold, in which order, and which are changed in place."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,7 @@ class Design:
     constant: float
 
     @classmethod
-    def of(cls, X: Any, constant: float = 0.0) -> Design:
+    def of(cls, X: Any, constant: float = 0.0) -> Self:
         """Wrap X without copying it, but for Fortran order and types other than float32 and float64."""
         rows = csr_array(X) if issparse(X) else np.ascontiguousarray(X)
         return cls(rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64), float(constant))
@@ -106,13 +104,13 @@ class Active(NamedTuple):
     every: NDArray[np.int32]
 
     @classmethod
-    def all(cls, bags: Bags) -> Active:
+    def all(cls, bags: Bags) -> Self:
         """Every element of every bag."""
         every = np.arange(bags.sizes.max(initial=0), dtype=np.int32)
         return cls(np.empty(bags.elements, dtype=np.int32), bags.sizes.astype(np.int64), every)
 
-    def copy(self) -> Active:
-        return Active(self.places.copy(), self.widths.copy(), self.every)
+    def copy(self) -> Self:
+        return self._replace(places=self.places.copy(), widths=self.widths.copy())
 
 
 class Combination(NamedTuple):
