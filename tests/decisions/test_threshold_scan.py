@@ -8,7 +8,6 @@ from setloss.decisions import threshold_scan
 from setloss.decisions.threshold_scan import (
     column_thresholds,
     threshold_of_column,
-    threshold_of_sets,
     thresholds_without,
 )
 from setloss.losses import Dice, Hamming
@@ -20,7 +19,7 @@ def test_no_cut_has_less_loss(in_bags, seed):
     data = held_out(in_bags, seed)
     cuts = np.unique(data.scores)
     costs = [data.weights @ data.losses(data.scores > cut, Dice()) for cut in (cuts[0] - 1, *cuts)]
-    found = threshold_of_sets(data, Dice())
+    found = thresholds_without(data, Dice())[0]
     assert data.weights @ data.losses(data.scores > found, Dice()) == pytest.approx(min(costs))
 
 
@@ -44,15 +43,15 @@ def test_many_scores_are_cut_between_some_of_them(monkeypatch):
     truth = generator.random(scores.shape) < 1 / (1 + np.exp(1 - scores))
     data = complete(scores, truth)
     exact = thresholds_without(data, Dice(), [-1, 2])
-    assert exact[1] == pytest.approx(threshold_of_sets(data.part(data.folds != 2), Dice()), abs=0.01)
+    assert exact[1] == pytest.approx(thresholds_without(data.part(data.folds != 2), Dice())[0], abs=0.01)
     monkeypatch.setattr(threshold_scan, "MOST_PLACES", 200)
-    losses = [data.losses(scores > cut, Dice()).mean() for cut in (exact[0], threshold_of_sets(data, Dice()))]
+    losses = [data.losses(scores > cut, Dice()).mean() for cut in (exact[0], thresholds_without(data, Dice())[0])]
     assert losses[1] == pytest.approx(losses[0], abs=0.01)
 
 
 def test_of_equal_thresholds_the_one_nearest_to_0_is_taken():
     scores, truth = np.array([[4.0, 1.0, -1.0, -5.0]]), np.array([[True, False, True, False]])
-    assert threshold_of_sets(complete(scores, truth), Hamming()) == 2.5  # one mistake, as at -3
+    assert thresholds_without(complete(scores, truth), Hamming())[0] == 2.5  # one mistake, as at -3
 
 
 def test_the_cut_of_a_rare_label_follows_the_chances():

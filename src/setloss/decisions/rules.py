@@ -206,13 +206,3 @@ def standard_error(values: Array, weights: Array) -> float:
     """Of the weighted mean."""
     deviations = weights * (values - np.average(values, weights=weights))
     return float(np.sqrt(deviations @ deviations) / weights.sum())
-
-
-def count_loss(loss: Loss) -> CountLoss:
-    """The loss, if it depends on numbers of false negatives and false positives only."""
-    if not isinstance(loss, CountLoss):
-        raise TypeError(
-            f"a {type(loss).__name__} depends on which elements are wrong; decisions for sets need a loss of the "
-            "numbers of false negatives and false positives, such as Dice() or from_counts(...)"
-        )
-    return loss

@@ -25,13 +25,10 @@ MOST_PLACES = 2**15
 which bounds the memory of the scan."""
 
 
-def threshold_of_sets(data: HeldOut, loss: CountLoss) -> float:
-    """One threshold for all elements, of least mean loss; of equally good ones that nearest to 0."""
-    return thresholds_without(data, loss, [-1])[0]
-
-
-def thresholds_without(data: HeldOut, loss: CountLoss, folds: Sequence[int]) -> list[float]:
+def thresholds_without(data: HeldOut, loss: CountLoss, folds: Sequence[int] = (-1,)) -> list[float]:
     """The thresholds of all sets but those of one fold, for each of some folds; no set is in fold -1.
+
+    Each is one for all elements, of least mean loss; of equally good ones that nearest to 0.
 
     Lowering the threshold adds elements one by one, by falling score; each changes the loss of its own set. Of sets
     with more than `MOST_ELEMENTS`, some at random are enough for one number.

@@ -21,8 +21,8 @@ from setloss.bags import Bags
 from setloss.decisions.calibration import Calibration
 from setloss.decisions.held_out import HeldOut, mean_loss
 from setloss.decisions.promises import Promise, largest_loss, make_promise
-from setloss.decisions.rules import RULES, Reliability, Rule, RuleLearner, Threshold, count_loss
-from setloss.decisions.threshold_scan import column_thresholds, threshold_of_sets
+from setloss.decisions.rules import RULES, Reliability, Rule, RuleLearner, Threshold
+from setloss.decisions.threshold_scan import column_thresholds
 from setloss.estimators.features import checked_weights
 from setloss.estimators.labels import Labels, check_rows
 from setloss.estimators.set_layout import SetLayout, sets_of
@@ -106,7 +106,13 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         _ = self._loss().on_counts(p - p // 2, p // 2).table
 
     def _loss(self) -> CountLoss:
-        return count_loss(as_loss(self.loss))
+        loss = as_loss(self.loss)
+        if not isinstance(loss, CountLoss):
+            raise TypeError(
+                f"a {type(loss).__name__} depends on which elements are wrong; decisions for sets need a loss of the "
+                "numbers of false negatives and false positives, such as Dice() or from_counts(...)"
+            )
+        return loss
 
     @property
     def _how(self) -> tuple[Any, str, str]:
@@ -127,7 +133,9 @@ class SetDecider(ClassifierMixin, BaseEstimator):
             return
         judged = learner.judged(self.rule, loss)
         self.rule_name_ = name = learner.choose(judged) if self.rule == "auto" else self.rule
-        self.rule_, self.threshold_ = judged[name].rule, threshold_of_sets(data, loss)
+        self.rule_, threshold = judged[name].rule, judged["threshold"].rule
+        assert isinstance(threshold, Threshold)
+        self.threshold_ = threshold.value
         self.rule_losses_, self._reliability = {}, None
         if learner.folds:
             self.rule_losses_ = {rule: found.summary(data.weights) for rule, found in judged.items()}

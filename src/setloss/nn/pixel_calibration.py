@@ -14,7 +14,7 @@ from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from setloss.decisions.held_out import HeldOut
-from setloss.decisions.threshold_scan import threshold_of_sets
+from setloss.decisions.threshold_scan import thresholds_without
 from setloss.losses import CountLoss, Loss, as_loss
 from setloss.nn.image_decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
@@ -112,7 +112,8 @@ def fit_threshold(
     scores, truth, valid = (_pictures(one, mode).movedim(1, 0).numpy() for one in parts)
     large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
     alike = np.ones(len(given.truth)), np.zeros(len(given.truth), dtype=np.intp)
-    found = [threshold_of_sets(HeldOut(*one, *alike), chosen) for one in zip(large, truth, valid, strict=True)]
+    each = [HeldOut(*one, *alike) for one in zip(large, truth, valid, strict=True)]
+    found = [thresholds_without(data, chosen)[0] for data in each]
     return _rounded_down(torch.tensor(found[0] if mode == "binary" else found, dtype=torch.float64), logits)
 
 

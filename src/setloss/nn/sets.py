@@ -97,16 +97,14 @@ def _elements(
     return logits, labels, weight
 
 
-def _numbers(chosen: list[int], near: Tensor) -> Tensor:
-    return torch.tensor(chosen, device=near.device)
-
-
 def rows_of(
     parts: Sequence[Tensor | None], mode: Mode, over: Over, chosen: list[int] | None
 ) -> tuple[list[Any], tuple[int, ...]]:
     """Tensors of one entry per decision as rows, one per set of the chosen classes, and the shape of the sets."""
     if chosen is not None:
-        parts = [None if one is None else one.index_select(1, _numbers(chosen, one)) for one in parts]
+        parts = [
+            None if one is None else one.index_select(1, torch.tensor(chosen, device=one.device)) for one in parts
+        ]
     first = parts[0]
     assert first is not None
     by_class = mode == "multiclass" or (mode == "multilabel" and over == "class")
@@ -139,7 +137,7 @@ def arrange_groups(
     numbers = numbers.reshape(pictures, numbers.numel() // max(pictures, 1))
     channel = torch.arange(pictures, device=numbers.device) % channels
     if chosen is not None:
-        numbers = numbers * torch.isin(channel, _numbers(chosen, channel)).unsqueeze(1)
+        numbers = numbers * torch.isin(channel, torch.tensor(chosen, device=channel.device)).unsqueeze(1)
     inside = numbers > 0 if given.counted is None else (numbers > 0) & given.counted.reshape(numbers.shape)
     members = torch.nonzero(inside.flatten()).squeeze(1)
     most = int(numbers.max()) + 1 if numbers.numel() else 1
