@@ -72,9 +72,25 @@ def arrange(
 ) -> Sets:
     """The sets of a batch over images, classes or the whole batch; `chosen` as from `chosen_classes`."""
     predicted, labels, weight = _elements(given, margins, weight)
-    parts = predicted, given.truth, given.counted, labels, weight
-    (predicted, truth, valid, labels, weight), shape = rows_of(parts, mode, over, chosen)
-    return Sets(predicted, truth, valid, shape, margins, labels, weight)
+    by_class = mode == "multiclass" or (mode == "multilabel" and over == "class")
+    images = over == "image"
+    shape: tuple[int, ...] = (len(predicted) if images else 1,)
+    if by_class:
+        channels = predicted.shape[1] if chosen is None else len(chosen)
+        shape = (len(predicted), channels) if images else (channels,)
+    number, classes = prod(shape), None if chosen is None else torch.tensor(chosen, device=predicted.device)
+
+    def rows(tensor: Tensor | None) -> Any:
+        if tensor is None:
+            return None
+        some = tensor if classes is None else tensor.index_select(1, classes)
+        moved = some.movedim(1, 0) if by_class and not images else some
+        if moved.ndim == 2 and moved.shape[0] == number:
+            return moved  # a view of the same shape is one more step backward
+        return moved.reshape(number, moved.numel() // max(number, 1))
+
+    parts = rows(predicted), rows(given.truth), rows(given.counted)
+    return Sets(*parts, shape, margins, rows(labels), rows(weight))
 
 
 def _elements(
@@ -95,30 +111,6 @@ def _elements(
     if margins == "probabilities":
         logits = logits.softmax(1) if given.of_classes else logits.sigmoid()
     return logits, labels, weight
-
-
-def rows_of(
-    parts: Sequence[Tensor | None], mode: Mode, over: Over, chosen: list[int] | None
-) -> tuple[list[Any], tuple[int, ...]]:
-    """Tensors of one entry per decision as rows, one per set of the chosen classes, and the shape of the sets."""
-    if chosen is not None:
-        parts = [
-            None if one is None else one.index_select(1, torch.tensor(chosen, device=one.device)) for one in parts
-        ]
-    first = parts[0]
-    assert first is not None
-    by_class = mode == "multiclass" or (mode == "multilabel" and over == "class")
-    images = over == "image"
-    sets = tuple(first.shape[:2] if images else first.shape[1:2]) if by_class else (len(first) if images else 1,)
-    number = prod(sets)
-
-    def rows(tensor: Tensor) -> Tensor:
-        moved = tensor.movedim(1, 0) if by_class and not images else tensor
-        if moved.ndim == 2 and moved.shape[0] == number:
-            return moved  # a view of the same shape is one more step backward
-        return moved.reshape(number, tensor.numel() // max(number, 1))
-
-    return [None if one is None else rows(one) for one in parts], sets
 
 
 # ---------------------------------------------------------------- objects
