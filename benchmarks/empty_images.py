@@ -36,7 +36,7 @@ def dice(sets: Tensor, truth: Tensor) -> Tensor:
 
 
 def main() -> None:
-    print("| empty | logits | cut at 1/2 | `fit_threshold` | temperature only | `calibrate_pixels` |")
+    print("| empty | logits | threshold 1/2 | `fit_threshold` | temperature only | `calibrate_pixels` |")
     print("|---|---|---:|---:|---:|---:|")
     for empty, (sharp, bias) in product((0.0, 0.4, 0.8), ((1.0, 0.0), (4.0, -1.5), (0.3, -1.5))):
         rng = np.random.default_rng(0)

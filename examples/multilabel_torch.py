@@ -93,7 +93,7 @@ def scores(X: Tensor, Y: Tensor, hidden: int | None) -> dict[str, Estimate]:
             logits = fit(train, Y[inside], criterion, hidden)(test)
             for decision in decisions:
                 f1 = example_f1(decision(logits, criterion).float(), Y[outside])
-                found.setdefault(f"{name} | {'cut at 0' if decision is cut else 'decide'}", []).append(f1)
+                found.setdefault(f"{name} | {'threshold 0' if decision is cut else 'decide'}", []).append(f1)
     return {name: Estimate.of(values) for name, values in found.items()}
 
 

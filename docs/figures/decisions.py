@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from setloss.decisions import CountModel, decide, expected_losses
 
 SCORES = np.array([[0.3, -0.2, -0.4, -0.9, -1.1, -1.4, -1.6, -2.0, -2.3, -2.6]])
-"""Log-odds of ten labels: a cut at 0 chooses the first only."""
+"""Log-odds of ten labels: threshold 0 chooses the first only."""
 
 BELIEFS = {
     "independent labels": (None, "#0072B2", "o"),

@@ -69,7 +69,7 @@ def rules(known: Logits, labels: Labels) -> dict[str, Decide]:
     loss, mode = ("dice", "binary") if masks else ("jaccard", "multiclass")
     scores, truth = torch.as_tensor(known[:, 0] if masks else known), torch.as_tensor(labels)
     learned = calibrate_pixels(scores, truth, mode=mode, ignore_index=NO_LABEL)  # type: ignore[arg-type]
-    made: dict[str, Decide] = {"cut at 1/2" if masks else "argmax": cut}
+    made: dict[str, Decide] = {"threshold 1/2" if masks else "argmax": cut}
     if masks:
         threshold = float(fit_threshold(scores, truth, loss))
         made["`fit_threshold`"] = lambda logits: logits[:, 0] > threshold

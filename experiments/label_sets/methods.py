@@ -2,7 +2,7 @@
 
 ``BASE+RULE`` is a scorer and a rule. The bases are "linear" (a logistic regression per label, one C of largest
 held-out likelihood) and "trees" (extremely randomised). The rules are those of `SetDecision` and "top-k", all learned
-from the same held-out probabilities; "half" is the cut at 1/2. "default" is ``SetDecisionCV()``; rivals are in
+from the same held-out probabilities; "half" is threshold 1/2. "default" is ``SetDecisionCV()``; rivals are in
 `experiments.baselines`. Every method decides twice: for an empty set that is predicted empty scoring 1, and 0.
 """
 

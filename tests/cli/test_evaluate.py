@@ -1,4 +1,4 @@
-"""``setloss evaluate``: the loss and F1 of a model beside plain cuts of the same scores, and what it expects."""
+"""``setloss evaluate``: the loss and F1 of a model beside plain thresholds of its scores, and what it expects."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_the_same_classifier_is_shown_cut_at_half_and_at_one_threshold(folder):
         )
         assert document["rows"][name]["loss"] == pytest.approx(losses.mean())
     words = run("evaluate m.skops test.csv").stdout
-    for part in ("as decided", "cut at 1/2", "at one threshold", "F1", "means over 80 sets", "+-"):
+    for part in ("as decided", "threshold 1/2", "at the best threshold", "F1", "means over 80 sets", "+-"):
         assert part in words
 
 

@@ -73,7 +73,7 @@ def test_the_report_says_what_became_of_columns_the_classifier_the_rule_and_what
     assert lines["rule"].startswith(f"{decision.rule_name_}: ")
     held_out = {rule: f"{1 - loss:.4f}" for rule, (loss, _) in decision.rule_losses_.items()}
     assert lines["held out"].startswith(f"F1 {held_out[decision.rule_name_]} +- ")
-    assert lines["held out"].endswith(f"cut at 1/2 {held_out['half']}, one threshold {held_out['threshold']}")
+    assert lines["held out"].endswith(f"threshold 1/2 {held_out['half']}, the best threshold {held_out['threshold']}")
     assert "setloss evaluate m.skops" in lines["next"]
 
 

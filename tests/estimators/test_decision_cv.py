@@ -38,7 +38,7 @@ def one_label_per_bag(bags=60, **options):
 
 
 FOLDS = "a rule is learned on folds, and those of weighted examples are not those of repeated ones"
-SETS = "the set of least expected loss is no cut of each score at 0"
+SETS = "the set of least expected loss is no threshold 0 of each score"
 ONE = "LogisticRegression learns one label"
 
 

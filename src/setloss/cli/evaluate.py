@@ -24,7 +24,7 @@ from setloss.cli.progress import Waiting
 from setloss.io.data import listed
 from setloss.losses import Dice, as_loss
 
-ROWS = {"decided": "as decided", "half": "cut at 1/2", "threshold": "at one threshold"}
+ROWS = {"decided": "as decided", "half": "threshold 1/2", "threshold": "at the best threshold"}
 """The decision of the model, and the rules beside it, in words."""
 
 FEWEST = 20
@@ -44,7 +44,7 @@ def evaluate(
 ) -> None:
     """The mean loss of a model over examples or bags, with its standard error, and F1 beside it.
 
-    Below the model's own decisions: the same classifier cut at 1/2, and at the one threshold that lost least on
+    Below the model's own decisions: the same classifier at threshold 1/2, and at the best one, which lost least on
     held-out folds of the training. For data without labels, the score that the model expects for the loss that it
     was trained for. With --loss, --knots the model decides for that loss, as `setloss predict` does. For models that
     were trained with --promise, the score of what is answered beside the promise.
@@ -102,7 +102,7 @@ def evaluate(
 def _judged(
     trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]
 ) -> tuple[dict[str, dict[str, Any]], Any, Any]:
-    """Mean losses and F1 of the decisions of the model and of plain cuts; its losses, and which sets they are of."""
+    """Mean losses and F1 of the model's decisions and of plain thresholds; its losses, and which sets they are of."""
     from setloss.estimators.set_layout import SetLayout
 
     labels = examples.y[:, None] if beside else examples.Y
@@ -136,9 +136,9 @@ def _error(values: Any) -> float | None:
 def _print_words(facts: dict[str, Any], title: str, what: str) -> None:
     typer.echo(title)
     if facts["rows"]:
-        typer.echo(f"{'':<16}  {facts['loss']} loss and F1, means over {facts['sets']} sets")
+        typer.echo(f"{'':<21}  {facts['loss']} loss and F1, means over {facts['sets']} sets")
     for name, row in facts["rows"].items():
-        typer.echo(f"{ROWS[name]:<16}  {row['loss']:.4f}{_spread(row)}  {row['f1']:.4f}")
+        typer.echo(f"{ROWS[name]:<21}  {row['loss']:.4f}{_spread(row)}  {row['f1']:.4f}")
     if facts["expected_score"] is not None:
         value, low, high = facts["expected_score"].values()
         typer.echo(f"{what} that the model expects: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")

@@ -335,7 +335,7 @@ def _print_report(document: dict[str, Any]) -> None:
     lines.append(("rule", f"{rule}: {RULES[rule]}"))
     if rule in losses:
         what = "F1" if document["loss"] == "f1" else f"1 - {document['loss']}"
-        others = {"half": "cut at 1/2", "threshold": "one threshold"}
+        others = {"half": "threshold 1/2", "threshold": "the best threshold"}
         compared = ", ".join(f"{words} {1 - losses[rule][0]:.4f}" for rule, words in others.items() if rule in losses)
         lines.append(("held out", f"{what} {1 - losses[rule][0]:.4f} +- {losses[rule][1]:.4f}; {compared}"))
     if document["promise"] is not None:

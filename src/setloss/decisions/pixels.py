@@ -87,7 +87,7 @@ def decide_pixels(
     ----------
     values
         Log-odds (logits) or probabilities of every pixel to be positive, any shape. They have to be calibrated: fit a
-        temperature on validation images first (`setloss.nn.fit_temperature`), or take the cut at 1/2.
+        temperature on validation images first (`setloss.nn.fit_temperature`), or take threshold 1/2.
     loss
         Dice, Jaccard, Tversky, F-beta or Hamming; of few pixels any loss that `decide` takes, a callable
         ``(y_true, y_pred) -> float`` too.

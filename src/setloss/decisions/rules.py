@@ -4,7 +4,7 @@
                   too much work: labels times the largest number of positives above 60,000)
     "plug-in"     the same for independent elements: only scale and biases are fitted
     "threshold"   one threshold for all elements, of least held-out loss
-    "half"        a cut at 1/2, where log-odds are 0: what classifiers do by themselves
+    "half"        threshold 1/2, where log-odds are 0: what classifiers do by themselves
     "auto"        "counts" or "threshold", whichever has the least held-out loss
 
 The folds take turns: a rule learns on all but one of them, whose sets have weight 0, and is judged on that one. Rules

@@ -110,9 +110,9 @@ def column_thresholds(data: HeldOut, chances: Array, loss: CountLoss, average: s
         if loss.form is not None and loss.form.kind == Kind.TVERSKY and truth.any():
             truth += PRIOR / (PRIOR + truth.sum()) * (chances[known, j] - truth)
             absent = float(np.exp(-np.average(truth, weights=weight) * len(truth)))
-        cut = threshold_of_column(scores, truth, weight, loss, absent)
-        is_left_alone = float(loss.value(0, 0, 0, 1)) < float(loss.value(0, 1, 0, 1)) and not np.any(scores > cut)
-        thresholds[j] = np.inf if is_left_alone else cut
+        thresholds[j] = threshold_of_column(scores, truth, weight, loss, absent)
+        if float(loss.value(0, 0, 0, 1)) < float(loss.value(0, 1, 0, 1)) and not np.any(scores > thresholds[j]):
+            thresholds[j] = np.inf  # the label is left alone
     return thresholds
 
 
@@ -124,5 +124,5 @@ def best_threshold(falling: Array, totals: Array) -> float:
     possible = np.flatnonzero(edges[:-1] > edges[1:])
     found = totals[possible]
     best = possible[found <= found.min() + 1e-9 * max(1.0, float(found.max()), -float(found.min()))]
-    cuts = (edges[best] + edges[best + 1]) / 2
-    return float(cuts[np.argmin(np.abs(cuts))])
+    middles = (edges[best] + edges[best + 1]) / 2
+    return float(middles[np.argmin(np.abs(middles))])

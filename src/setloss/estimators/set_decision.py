@@ -65,7 +65,7 @@ class SetDecision(SetDecider):
         What `predict` uses.
     rule_losses_
         {rule: (mean, standard error)} of the loss on folds that the rule has not learned on, always with "threshold",
-        one for all, and "half", the cut at 1/2: what one would have without this class.
+        one for all, and "half", threshold 1/2: what one would have without this class.
     threshold_
         The one threshold of all scores that loses least, in log-odds, whatever the rule; `rule_losses_` compares it.
     classes_, label_names_, n_features_in_, feature_names_in_
