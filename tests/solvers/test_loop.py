@@ -222,6 +222,14 @@ def test_a_warm_start_does_not_change_the_solution_it_starts_from(problem):
         np.testing.assert_equal(asdict(warm.state), asdict(before))
 
 
+@pytest.mark.usefixtures("any_size")
+def test_auto_that_begins_with_admm_is_admm_to_the_end(monkeypatch):
+    monkeypatch.setattr(choice, "EPOCHS", 5)
+    problem, limits = tracks("dice", "slack", d=9).problem, Limits(1e-12, 30)
+    by_default, by_name = (solve(problem, solver, limits) for solver in ("auto", "admm"))
+    assert [record.dual for record in by_default.history] == [record.dual for record in by_name.history]
+
+
 @pytest.mark.parametrize("stored", [False, True])
 def test_auto_goes_on_with_the_method_that_was_at_work(stored, monkeypatch):
     monkeypatch.setattr(choice, "EPOCHS", 20)

@@ -83,7 +83,8 @@ def solve(
     """
     limits = limits or Limits()
     method = method_named(solver, problem, random_state) if isinstance(solver, str) else solver
-    if solver != "auto" or not problem.surrogate.compiled or not _fits_admm(problem):
+    goes_on = solver == "auto" and problem.surrogate.compiled and _fits_admm(problem)
+    if not goes_on or isinstance(method, ADMM):
         return run(problem, method, limits, warm)
     after, patient = (PLANES, False) if isinstance(method, CuttingPlane) else (EPOCHS, is_hinge(problem))
     return run(problem, method, limits, warm, ADMM(), after, patient)  # visits of a hinge cost least
