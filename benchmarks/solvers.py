@@ -18,7 +18,7 @@ from experiments.generators import make_tracks
 from setloss.estimators import SetClassifier
 from setloss.io import read
 from setloss.losses import PAPER_CURVES
-from setloss.operators.names import OPERATOR_NAMES
+from setloss.operators import OPERATOR_NAMES
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import CuttingPlane, Design, Limits, Problem, solve
 

@@ -25,11 +25,15 @@ from setloss import (
     is_supermodular,
 )
 from setloss.decomposition.certificate import Certificate, mean_over_subsets
-from setloss.decomposition.lower_bound import pointwise_lower_bound
-from setloss.decomposition.optimality import infeasibility, measure_closed_form, measure_curve, measure_table
+from setloss.decomposition.optimality import (
+    infeasibility,
+    measure_closed_form,
+    measure_curve,
+    measure_table,
+    pointwise_lower_bound,
+)
 from setloss.losses import PAPER_CURVES
-from setloss.setfunctions.combinations import Linear, Sum
-from setloss.setfunctions.counts import AxisCurve, Formula, Split
+from setloss.setfunctions.counts import AxisCurve, Formula, Linear, Split, Sum
 
 
 def certificate_of(measured, primal=1.0):

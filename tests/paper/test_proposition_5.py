@@ -18,7 +18,7 @@ from helpers import reference
 from helpers.definitions import difference, function_of, optimal_face_width
 from helpers.strategies import general_functions
 from setloss import SetFunction, decompose
-from setloss.decomposition.lower_bound import pointwise_lower_bound
+from setloss.decomposition.optimality import pointwise_lower_bound
 
 SETS = reference.subsets(4)
 LOSS = {A: float(bool(A) and {2, 3} >= A) for A in SETS}

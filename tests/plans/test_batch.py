@@ -23,8 +23,7 @@ from setloss import (
 )
 from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES
-from setloss.operators import LovaszHinge, MarginRescaling, SlackRescaling, operator_named
-from setloss.operators.names import OPERATOR_NAMES
+from setloss.operators import OPERATOR_NAMES, LovaszHinge, MarginRescaling, SlackRescaling, operator_named
 from setloss.plans.batch import BatchSurrogate, batch_surrogate
 from setloss.plans.build import LossSurrogate
 from setloss.plans.records import NoPlanError, lower

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, SetFunction, Tversky, from_counts
-from setloss.operators import B_D, LovaszHinge, MarginRescaling, SlackRescaling
+from setloss.operators import B_D, OPERATOR_NAMES, LovaszHinge, MarginRescaling, SlackRescaling
 from setloss.operators.lovasz import hinge_like
-from setloss.operators.names import OPERATOR_NAMES
 from setloss.plans.batch import batch_surrogate
 from setloss.plans.build import LossSurrogate
 from setloss.plans.records import NONE, Plans, lower

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from setloss.dask.partition import Partition
 from setloss.dask.scheduling import Partitions
 from setloss.losses import Loss
-from setloss.operators.names import Operator
+from setloss.operators import Operator
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 

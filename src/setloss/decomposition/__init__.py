@@ -25,15 +25,18 @@ from setloss.decomposition.certificate import (
     Measured,
     mean_over_subsets,
 )
-from setloss.decomposition.lower_bound import (
+from setloss.decomposition.optimality import (
     DOWNWARD,
     UPWARD,
+    feasible_bound,
+    infeasibility,
+    measure_split,
+    measure_table,
     require_memory,
     require_range,
     required_curvature,
     split_symmetric,
 )
-from setloss.decomposition.optimality import feasible_bound, infeasibility, measure_split, measure_table
 from setloss.losses.families import Family
 from setloss.setfunctions.counts import CountFunction, Split, Table
 from setloss.setfunctions.properties import is_increasing, is_nonnegative, is_submodular, is_supermodular
@@ -161,7 +164,7 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
     """D l of a set function, certified, or a `DecompositionError`; of a loss, for all sets. Never an uncertified g.
 
     Tables over several groups whose values and positive second differences span more than 1e8 are refused
-    (`lower_bound.MAX_RANGE`). Closed forms and submodular tables have no range.
+    (`optimality.MAX_RANGE`). Closed forms and submodular tables have no range.
 
     Examples
     --------

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from setloss.setfunctions.combinations import Sum
-from setloss.setfunctions.counts import CountCurve, CountFunction
+from setloss.setfunctions.counts import CountCurve, CountFunction, Sum
 from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array
 

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import eye_array, vstack
 
 from setloss.decomposition.certificate import OPTIMALITY_TOLERANCE, Measured, ProgramTooLargeError
-from setloss.decomposition.lower_bound import Curvature, required_curvature
-from setloss.decomposition.optimality import ROUNDING_OF_ROWS, infeasibility
+from setloss.decomposition.optimality import ROUNDING_OF_ROWS, Curvature, infeasibility, required_curvature
 from setloss.decomposition.refinement import (
     ONE,
     Exact,
@@ -73,7 +72,7 @@ class ProgramSolution:
 def solve_program(table: Array) -> ProgramSolution:
     """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`.
 
-    Values are right within `lower_bound.MAX_RANGE`, which the caller sees to.
+    Values are right within `optimality.MAX_RANGE`, which the caller sees to.
 
     Examples
     --------

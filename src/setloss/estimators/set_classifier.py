@@ -19,7 +19,7 @@ from setloss.estimators.fit_log import report, say
 from setloss.estimators.labels import Labels, check_rows
 from setloss.estimators.set_layout import read_sets, sets_of
 from setloss.losses import Loss, as_loss
-from setloss.operators.names import Operator
+from setloss.operators import Operator
 from setloss.solvers import Design, Limits, Solution, Status, solve
 from setloss.typing import Array
 

@@ -19,7 +19,7 @@ from setloss.bags import Bags, group_array
 from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.estimators.labels import LabelMatrix, Labels, labels_of
 from setloss.losses import Loss
-from setloss.operators.names import Operator
+from setloss.operators import Operator
 from setloss.plans.batch import batch_surrogate
 from setloss.solvers import Design, Problem
 from setloss.typing import Array, Flags

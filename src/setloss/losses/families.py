@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels, is_whole_number
 from setloss.bags import Bags
-from setloss.setfunctions.combinations import Linear
-from setloss.setfunctions.counts import CountFunction, Formula, Kind
+from setloss.setfunctions.counts import CountFunction, Formula, Kind, Linear
 from setloss.setfunctions.set_function import SetFunction
 from setloss.setfunctions.tversky import TverskyCounts, some
 from setloss.typing import Array, Flags

@@ -19,7 +19,7 @@ from torch import Tensor
 from setloss.bags import Bags
 from setloss.losses import Form, Loss, loss_of
 from setloss.nn import device
-from setloss.operators.names import Operator, operator_named
+from setloss.operators import Operator, operator_named
 from setloss.operators.rescaling import Scale, check_scale
 from setloss.plans.batch import batch_surrogate, row_cuts, run_kernel
 from setloss.plans.build import LossSurrogate

@@ -15,7 +15,7 @@ from setloss.nn.sets import Classes, Margins, Over, Sets, arrange, arrange_group
 from setloss.nn.soft_loss import SoftShare, mixed
 from setloss.nn.targets import Decisions, Mode, decisions, warn_of_classes, warn_of_probabilities
 from setloss.nn.weighted_jaccard import element_weights, weighted_jaccard
-from setloss.operators.names import Operator
+from setloss.operators import Operator
 from setloss.operators.rescaling import Scale
 from setloss.setfunctions.counts import Kind
 

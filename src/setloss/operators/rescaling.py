@@ -23,8 +23,15 @@ from numpy.typing import NDArray
 
 from setloss.arguments import is_number_within
 from setloss.operators.cut import Cut, FunctionSurrogate, OrderedMargins
-from setloss.setfunctions.combinations import Sum, unscaled
-from setloss.setfunctions.counts import MAX_CELLS, CountCurve, CountFunction, TableTooLargeError, cells_in_words
+from setloss.setfunctions.counts import (
+    MAX_CELLS,
+    CountCurve,
+    CountFunction,
+    Sum,
+    TableTooLargeError,
+    cells_in_words,
+    unscaled,
+)
 from setloss.setfunctions.properties import is_nonnegative
 from setloss.typing import Array
 

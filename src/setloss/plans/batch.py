@@ -20,8 +20,8 @@ from setloss.arguments import as_labels
 from setloss.bags import Bags
 from setloss.defaults import AS_PRINTED
 from setloss.losses import Loss
+from setloss.operators import Operator
 from setloss.operators.cut import MAX_MARGIN
-from setloss.operators.names import Operator
 from setloss.operators.rescaling import Scale
 from setloss.plans.build import LossSurrogate, PythonPlans
 from setloss.plans.records import BatchCuts, Plans
@@ -109,7 +109,7 @@ def batch_surrogate(
     bags
         `Bags`, or the n + 1 offsets of the bags in the flat arrays.
     operator, scale
-        One of the names in `setloss.operators.names` and the scale c of its rescaled part, a number or "mean" for
+        One of `setloss.operators.OPERATOR_NAMES` and the scale c of its rescaled part, a number or "mean" for
         two over the size of the bag; or a function from set functions to surrogates, such as `B_D`.
 
     Examples

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from setloss.bags import Bags
 from setloss.decomposition.certificate import ProgramTooLargeError, TableRangeError
 from setloss.losses import Loss
+from setloss.operators import Operator, operator_named
 from setloss.operators.cut import Surrogate
-from setloss.operators.names import Operator, operator_named
 from setloss.operators.rescaling import Scale
 from setloss.plans.records import BatchCuts, NoPlanError, Plans, Reading, blank_records, lower, read_family
 from setloss.setfunctions.counts import TableTooLargeError

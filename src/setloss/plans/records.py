@@ -24,8 +24,7 @@ from setloss.losses.families import Family
 from setloss.operators.cut import Surrogate, SurrogateSum
 from setloss.operators.lovasz import LovaszHinge
 from setloss.operators.rescaling import MarginRescaling, Rescaling, SlackRescaling
-from setloss.setfunctions.combinations import Linear, Sum, unscaled
-from setloss.setfunctions.counts import CountCurve, CountFunction, Kind
+from setloss.setfunctions.counts import CountCurve, CountFunction, Kind, Linear, Sum, unscaled
 from setloss.setfunctions.tversky import (
     TverskyClosure,
     TverskyCounts,

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import is_whole_number, refuse_masked
-from setloss.setfunctions.combinations import added, scaled
-from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Table
+from setloss.setfunctions.counts import MAX_CELLS, CountFunction, Formula, Table, added, scaled
 from setloss.setfunctions.differences import RELATIVE_TOLERANCE
 from setloss.typing import Array, Shape
 

@@ -29,8 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from setloss.setfunctions.combinations import Sum
-from setloss.setfunctions.counts import CountCurve, CountFunction, Split
+from setloss.setfunctions.counts import CountCurve, CountFunction, Split, Sum
 from setloss.typing import Array, Shape
 
 
