@@ -195,12 +195,7 @@ class ADMM:
         return used / total if used else 1.0
 
     def step(self, problem: Problem, state: ADMMState, tol: float) -> None:
-        self._advance(problem, state)
-        if state.own % CHECK_EVERY == 0:
-            self.finish(problem, state)
-
-    def _advance(self, problem: Problem, state: ADMMState) -> None:
-        """One iteration: one pass over X, block by block, and a system in W."""
+        """One pass over X, block by block, and a system in W; now and then the gap is measured."""
         normal = state.normal = state.normal or NormalMatrix.of(problem)
         image, sums = np.zeros(problem.shape), np.zeros(3)
         for block, margins in problem.margins_by_block(state.parameters):
@@ -218,6 +213,8 @@ class ADMM:
         state.parameters = state.parameters + RELAXATION * way
         state.image = state.image + RELAXATION * (image - state.image)
         state.passes += 2
+        if state.own % CHECK_EVERY == 0:
+            self.finish(problem, state)
 
     def finish(self, problem: Problem, state: ADMMState) -> None:
         """Measure: the primal value at W, and the values of the best combination of planes."""
@@ -239,7 +236,7 @@ class ADMM:
         state.measured = state.own
 
     def _factor(self, state: ADMMState, normal: NormalMatrix, changes: float, squares: float, way: Array) -> float:
-        """Where mu should go: the change of the slopes, relative to them, is to equal that of the margins."""
+        """Factor for mu: the change of the slopes, relative to them, is to equal that of the margins."""
         margins = [normal.square(values) for values in (way, state.parameters)]
         if min(changes, squares, *margins) <= 0:
             return 1.0

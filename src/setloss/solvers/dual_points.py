@@ -48,9 +48,8 @@ class ActiveCuts:
         most = int(np.clip(CUT_MEMORY // max(size, 1), FEWEST_CUTS, MOST_CUTS))
         capacity = 1 if hinge else min(most, int(problem.surrogate.bags.sizes.max()) + 2)
         _check_memory(8 * size * (capacity + 4), size)
-        weights, counts = np.zeros((n, capacity)), np.zeros(n, dtype=np.int64)
-        if not hinge:
-            weights[:, 0], counts[:] = 1.0, 1
+        weights, counts = np.zeros((n, capacity)), np.ones(n, dtype=np.int64)
+        weights[:, 0] = 1.0
         atoms = np.zeros(0 if hinge else size * capacity)
         point = Combination(hinge, np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
         return cls(point, Active.all(problem.surrogate.bags))
@@ -104,7 +103,7 @@ class ActiveCuts:
         maps = ElementMaps(problem.rows, problem.tasks, problem.signs)
         data = problem.design.arrays, maps, problem.surrogates, problem.costs
         own = self.point, self.active, gaps, how.inner_steps, how.shrink
-        epoch(visits, *data, curvatures, W, *own, visit_space(problem, self.point.weights.shape[1]))
+        epoch(visits, *data, curvatures, W, *own, self._space(problem))
 
     def move_to_points(
         self, problem: Problem, bags: slice, margins: Array, centre: Array, mu: float, relaxation: float, how: Any
@@ -117,10 +116,18 @@ class ActiveCuts:
 
         slopes, sums = np.empty_like(margins), np.zeros(3)
         data = problem.surrogates, problem.costs, self.point, self.active
-        space, steps = visit_space(problem, self.point.weights.shape[1]), (how.inner_steps, how.shrink)
-        own = margins, centre, mu, relaxation, *steps, slopes, sums
-        move_to_points(bags.start, bags.stop, *data, space, *own)
+        own = margins, centre, mu, relaxation, how.inner_steps, how.shrink, slopes, sums
+        move_to_points(bags.start, bags.stop, *data, self._space(problem), *own)
         return slopes, sums
+
+    def _space(self, problem: Problem) -> VisitSpace:
+        """The workspace of visits."""
+        widest, capacity = int(problem.surrogate.bags.sizes.max()), self.point.weights.shape[1]
+        chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
+        corral = *np.empty((2, capacity, capacity)), *np.empty((3, capacity))
+        margins, centre, point, shifted, slope = np.empty((5, widest))
+        elements = margins, centre, point, shifted, slope, groups, chosen, labels
+        return VisitSpace(*elements, np.empty(problem.n_tasks), corral)
 
 
 def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:
@@ -134,16 +141,6 @@ def _groups_kept(plans: Plans | PythonPlans) -> NDArray[np.int64]:
     free = (plans.records["elementwise"] != 0) | (kinds == NONE)
     every = np.where(kinds == TVERSKY_SUBMODULAR, 1, plans.records["axes"])
     return np.where(free, 0, every).astype(np.int64)
-
-
-def visit_space(problem: Problem, capacity: int) -> VisitSpace:
-    """The workspace for all bags and `capacity` cuts."""
-    widest = int(problem.surrogate.bags.sizes.max())
-    chosen, groups, labels = (np.empty(widest, dtype=dtype) for dtype in (np.bool_, np.int16, np.int64))
-    corral = *np.empty((2, capacity, capacity)), *np.empty((3, capacity))
-    margins, centre, point, shifted, slope = np.empty((5, widest))
-    elements = margins, centre, point, shifted, slope, groups, chosen, labels
-    return VisitSpace(*elements, np.empty(problem.n_tasks), corral)
 
 
 def _check_memory(needed: int, elements: int) -> None:

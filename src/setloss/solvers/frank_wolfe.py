@@ -119,7 +119,7 @@ class FrankWolfe:
         """True primal and dual values, the gap of every bag at one and the same W, and the active elements."""
         point = state.parameters if state.average is None else state.average
         margins = problem.margins(point)
-        heights = state.cuts.offsets - problem.products(state.cuts.slopes, margins)
+        heights = state.cuts.offsets - problem.surrogate.bags.totals(state.cuts.slopes * margins)
         cuts = problem.cuts(margins)
         state.gaps[:] = np.maximum(cuts.values - heights, 0.0)
         state.passes += 1

@@ -12,14 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from setloss.solvers.deadline import OutOfTimeError, time_limit
+from setloss.solvers.deadline import OutOfTimeError, check_time, time_limit
 from setloss.solvers.solution import Record, Solution, State, Status, relative_gap
 
 Callback = Callable[[Record], object]
-
-
-TINY = float(np.finfo(np.float64).tiny)
-"""Keeps logarithms finite."""
 
 
 class OutOfReachError(RuntimeError):
@@ -151,8 +147,7 @@ class _Run:
                 callback(record)
             if state.stalled:
                 return Status.STALLED
-            if limits.max_time is not None and record.seconds >= limits.max_time:
-                return Status.TIME_LIMIT
+            check_time()
         return Status.ITERATION_LIMIT
 
     def _arriving(self) -> bool:
@@ -162,7 +157,7 @@ class _Run:
         if not (np.isfinite(before) and before > gap):
             return False
         rate = np.log(before / gap) / (len(records) - len(records) // 2)
-        return bool(np.log(gap / max(self.limits.tol, TINY)) <= rate * 2 * self.after)
+        return bool(np.log(gap / max(self.limits.tol, np.finfo(np.float64).tiny)) <= rate * 2 * self.after)
 
     def _hand_over(self, method: Method) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""

@@ -29,9 +29,6 @@ from setloss.typing import Array
 ENOUGH = 1e-8
 """Accuracy of the first programs, before any gap is known, relative to the heights of the planes."""
 
-TINY = float(np.finfo(np.float64).tiny)
-"""Keeps quotients finite."""
-
 MOST_STEPS = 200
 """Maximum number of active-set steps; a program that needs more goes to the interior-point method."""
 
@@ -72,17 +69,13 @@ def _by_interior_point(planes: Array, offsets: Array, blocks: NDArray[np.intp]) 
     linear = np.concatenate([np.zeros(rows.shape[1]), np.ones(n_blocks)])
     bounds = np.concatenate([-offsets / height, np.zeros(n_blocks)])
     diagonal = csc_array((quadratic, np.arange(len(quadratic)), np.arange(len(quadratic) + 1)))
-    answer = _clarabel(diagonal, linear, _above_planes(rows / -length, blocks, n_blocks), bounds)
+    picks = csc_array((np.ones(size), (np.arange(size), blocks)), shape=(size, n_blocks))
+    above = block_array([[csc_array(rows / -length), -picks], [None, -eye_array(n_blocks)]], format="csc")
+    answer = _clarabel(diagonal, linear, above, bounds)
     reduced = np.nan_to_num(np.asarray(answer.x)[: rows.shape[1]]) * (height / length)
     parameters = reduced if basis is None else basis @ reduced
     # A feature that no plane has is none of W either, not even by rounding.
     return _feasible(np.asarray(answer.z)[:size], blocks), np.where(planes.any(axis=0), parameters, 0.0)
-
-
-def _above_planes(rows: Array, blocks: NDArray[np.intp], n_blocks: int) -> csc_array:
-    """The matrix of the constraints ``rows_k W - slack of the block of k <= ...`` and ``-slack <= 0``."""
-    picks = csc_array((np.ones(len(blocks)), (np.arange(len(blocks)), blocks)), shape=(len(blocks), n_blocks))
-    return block_array([[csc_array(rows), -picks], [None, -eye_array(n_blocks)]], format="csc")
 
 
 def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bounds: Array) -> Any:
@@ -93,8 +86,7 @@ def _clarabel(quadratic: csc_array, linear: Array, constraints: csc_array, bound
     settings.verbose = False
     settings.max_threads = 1
     check_time()
-    if seconds_left() < np.inf:
-        settings.time_limit = seconds_left()
+    settings.time_limit = seconds_left()
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.NonnegativeConeT(len(bounds))]
     return clarabel.DefaultSolver(quadratic, linear, constraints, bounds, cones, settings).solve()
@@ -141,7 +133,7 @@ def _best_of_hull(shares: Array, active: NDArray[np.intp], products: Array, heig
         if not falling.any() or len(active) == 1:
             shares[active] = target / target.sum()
             return shares
-        reach = np.where(falling, here / np.maximum(here - target, TINY), np.inf)
+        reach = np.where(falling, here / np.maximum(here - target, np.finfo(np.float64).tiny), np.inf)
         leaving = int(reach.argmin())
         moved = np.maximum(here + reach[leaving] * (target - here), 0.0)
         moved[leaving] = 0.0

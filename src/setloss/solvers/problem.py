@@ -172,13 +172,6 @@ class Problem:
                 cells = np.repeat(first, sizes[bags]) + self.tasks[elements]
             yield Block(bags, elements, cells)
 
-    def products(self, left: Array, right: Array) -> Array:
-        """The inner product of two arrays of a number per element, for every bag; some bags at a time."""
-        out, offsets = np.empty(self.n_bags), self.surrogate.bags.offsets
-        for bags, some, _ in self.blocks():
-            out[bags] = np.add.reduceat(left[some] * right[some], offsets[bags] - some.start)
-        return out
-
     def cuts(self, margins: Array, *, consume: bool = False) -> BatchCuts:
         """The cut of every bag at the given margins, which slopes may take the place of with `consume`."""
         check_time()
