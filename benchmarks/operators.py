@@ -13,7 +13,7 @@ from benchmarks.measure import Row, best_time, side_by_side, tracks
 from setloss.compilation import kernel
 from setloss.losses import PAPER_CURVES
 from setloss.plans.batch import batch_surrogate
-from setloss.plans.sorting import BUCKETS, sort_elements
+from setloss.plans.kernels import BUCKETS, sort_elements
 
 PAPER_SECONDS = 0.060
 """Table 3 of the paper: one loss-augmented inference of B_D with loss 1 at p = 100."""
@@ -53,7 +53,7 @@ def processor_seconds(run: Callable[[], object]) -> float:
 
 
 def sort_rows() -> Iterator[Row]:
-    """`setloss.plans.sorting` against the argsort that kernels can call, numba's, and NumPy's, which they cannot."""
+    """`sort_elements` against the argsort that kernels can call, numba's, and NumPy's, which they cannot."""
     for bags, p in ((50_000, 10), (10_000, 50), (4000, 159), (500, 1000), (100, 5000), (1, 1_000_000)):
         margins, order = np.random.default_rng(2).normal(size=(bags, p)), np.empty((bags, p), dtype=np.int64)
         space = np.empty(p, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64), np.empty(p)

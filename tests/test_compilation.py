@@ -13,7 +13,7 @@ import setloss
 from helpers.forked import ended
 from setloss import compilation
 from setloss.compilation import PACKAGE, Kernel, kernel
-from setloss.plans.sorting import _ranks
+from setloss.plans.kernels import _ranks
 
 SUMMED = """
 import numpy as np
@@ -118,7 +118,7 @@ def test_a_change_of_any_source_of_kernels_asks_for_another_folder(tmp_path, mon
     shutil.copytree(PACKAGE, tmp_path / "setloss", ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(compilation, "PACKAGE", tmp_path / "setloss")
     before = compilation._cache_folder()
-    for name in ("setfunctions/tversky.py", "plans/records.py", "plans/sorting.py"):
+    for name in ("setfunctions/tversky.py", "plans/records.py", "plans/kernels.py"):
         (tmp_path / "setloss" / name).write_text((PACKAGE / name).read_text() + "\n")
         assert compilation._cache_folder() not in (before, None)
         before = compilation._cache_folder()

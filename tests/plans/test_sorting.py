@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from setloss.compilation import kernel
-from setloss.plans.sorting import BUCKETS, SMALL, sort_elements
+from setloss.plans.kernels import BUCKETS, SMALL, sort_elements
 
 SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, 5000]
 every_size = pytest.mark.parametrize("size", SIZES)

@@ -180,7 +180,7 @@ class CutSpace(NamedTuple):
 
 def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
     """Workspace for bags of up to `widest` elements with margins of this type."""
-    from setloss.plans.sorting import BUCKETS
+    from setloss.plans.kernels import BUCKETS
 
     axes = plans.sizes.shape[1]
     spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
@@ -217,7 +217,9 @@ def row_cuts(scores: Scores, truth: Truth, surrogate: LossSurrogate, threads: in
     if every_kind:
         plans = _plans_of_width(surrogate, width)
     else:
-        plans = _plans(surrogate, np.array([np.count_nonzero(row) for row in truth]), width)
+        positives = np.count_nonzero(truth, axis=1)
+        plans = surrogate.plans(positives, width - positives)
+    assert isinstance(plans, Plans)
     values, gradient = np.empty(n), np.empty_like(scores)
 
     def work(first: int, last: int) -> None:
@@ -230,11 +232,5 @@ def row_cuts(scores: Scores, truth: Truth, surrogate: LossSurrogate, threads: in
 
 
 @lru_cache(maxsize=256)
-def _plans_of_width(surrogate: LossSurrogate, width: int) -> Plans:
-    return _plans(surrogate, np.arange(width + 1), width)
-
-
-def _plans(surrogate: LossSurrogate, positives: NDArray[np.intp], width: int) -> Plans:
-    plans = surrogate.plans(positives, width - positives)
-    assert isinstance(plans, Plans)
-    return plans
+def _plans_of_width(surrogate: LossSurrogate, width: int) -> Plans | PythonPlans:
+    return surrogate.plans(np.arange(width + 1), np.arange(width, -1, -1))

@@ -41,7 +41,7 @@ class LossSurrogate:
     >>> import numpy as np
     >>> from setloss import Dice
     >>> dice = LossSurrogate(Dice(), "bd", 2.0)
-    >>> dice.closed, len(dice.plans(np.arange(1, 477), np.full(476, 20)))
+    >>> dice.closed, len(dice.plans(np.arange(1, 477), np.full(476, 20)).records)
     (True, 476)
     >>> dice.on_counts(2, 1)([0.5, 2.0, -0.5])
     0.45

@@ -76,9 +76,6 @@ class Plans:
         """What the kernels take."""
         return self.records, self.sizes, self.values
 
-    def __len__(self) -> int:
-        return len(self.records)
-
 
 @dataclass(frozen=True)
 class BatchCuts:
@@ -112,8 +109,6 @@ def blank_records(count: int) -> NDArray[np.void]:
 
 # ---------------------------------------------------------------- reading
 
-NOTHING = np.empty(0)
-
 
 class NoPlanError(TypeError):
     """A surrogate is not a sum of parts that a record can hold; it is evaluated by its own `cut`."""
@@ -129,7 +124,7 @@ class PartNumbers(NamedTuple):
     false_positive: Any = 0.0
     undefined: Any = 0.0
     cap: Any = np.inf
-    values: Array = NOTHING
+    values: Array = np.empty(0)
 
 
 class Reading(NamedTuple):

@@ -76,14 +76,6 @@ def concave_value(n, q, m, part):
 
 
 @inner_kernel(forceinline=True)
-def concave_step(n, q, m, part):
-    """The weighted loss of one more false positive."""
-    if part.kind == LINEAR:
-        return part.weight * part.false_positive
-    return part.weight * tversky_step(np.int64(1), n, q, m, part)
-
-
-@inner_kernel(forceinline=True)
 def objective(is_margin, loss, total, scale):
     """The rescaled loss of a set whose margins sum to `total`."""
     if is_margin:
@@ -215,10 +207,11 @@ def _best_of_cells(plan, sizes, values, sums, counts, turning, within):
 @inner_kernel(forceinline=True)
 def _alarm_helps(n, q, m, margin, total, plan):
     """Whether the objective rises from q to q + 1 false positives; `total` includes the new one's margin."""
-    step = concave_step(n, q, m, plan.rescaled)
+    part = plan.rescaled
+    step = part.weight * (part.false_positive if part.kind == LINEAR else tversky_step(np.int64(1), n, q, m, part))
     if plan.margin:
         return step > plan.scale * margin
-    return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, plan.rescaled) * margin
+    return step * (1.0 - plan.scale * total) > plan.scale * concave_value(n, q, m, part) * margin
 
 
 @inner_kernel(forceinline=True)

@@ -6,6 +6,7 @@ its side, so that they are not visited until `rest` looks at all of them again.
 """
 
 import os
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -52,7 +53,9 @@ class ActiveCuts:
         weights[:, 0] = 1.0
         atoms = np.zeros(0 if hinge else size * capacity)
         point = Combination(hinge, np.zeros(size), np.zeros(n), atoms, np.zeros((n, capacity)), weights, counts)
-        return cls(point, Active.all(problem.surrogate.bags))
+        sizes = problem.surrogate.bags.sizes
+        every = np.arange(sizes.max(initial=0), dtype=np.int32)
+        return cls(point, Active(np.empty(size, dtype=np.int32), sizes.astype(np.int64), every))
 
     @property
     def slopes(self) -> Array:
@@ -61,10 +64,6 @@ class ActiveCuts:
     @property
     def offsets(self) -> Array:
         return self.point.offsets
-
-    def copy(self) -> Self:
-        arrays: Any = (array.copy() for array in self.point[1:])
-        return type(self)(Combination(self.point.hinge, *arrays), self.active.copy())
 
     def start_at(self, problem: Problem, slopes: Array, offsets: Array) -> None:
         """Make one point the only cut of every bag; all elements are active."""
@@ -162,7 +161,7 @@ def first_dual_point(problem: Problem, warm: Solution | None, *kinds: type[State
     if warm is not None and isinstance(warm.state, kinds):
         known: ActiveCuts = warm.state.cuts  # type: ignore[attr-defined]
         if cuts.point.weights.shape == known.point.weights.shape and problem.surrogate.same_as(warm.surrogate):
-            return known if warm.status is Status.STALLED else known.copy()  # who stalled has no more use for it
+            return known if warm.status is Status.STALLED else deepcopy(known)  # who stalled has no more use for it
     return cuts
 
 

@@ -82,15 +82,6 @@ class FrankWolfe:
         state.passes += 2
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
-        self._epoch(problem, state)
-        estimate = float(problem.costs @ state.gaps)
-        reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
-        due = (state.iteration + 1) % CHECK_EVERY == 0
-        if due or estimate <= 2 * tol * (reference + estimate):
-            self._measure(problem, state, tol)
-
-    def _epoch(self, problem: Problem, state: FrankWolfeState) -> None:
-        """Visit the bags once."""
         if state.curvatures is None:
             state.curvatures = state.cuts.curvatures(problem)
         visits = self._visits(state.gaps, state.iteration)
@@ -102,6 +93,11 @@ class FrankWolfe:
         average = state.parameters if state.average is None else state.average
         state.average = average + FRESH * (state.parameters - average)
         state.passes += 2 * float(state.cuts.active.widths[visits].sum()) / problem.surrogate.bags.elements
+        estimate = float(problem.costs @ state.gaps)
+        reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
+        due = (state.iteration + 1) % CHECK_EVERY == 0
+        if due or estimate <= 2 * tol * (reference + estimate):
+            self._measure(problem, state, tol)
 
     def finish(self, problem: Problem, state: FrankWolfeState) -> None:
         """Measure the last epochs."""

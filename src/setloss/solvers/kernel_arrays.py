@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from setloss.bags import Bags
 from setloss.typing import Array
 
 
@@ -102,15 +101,6 @@ class Active(NamedTuple):
     places: NDArray[np.int32]
     widths: NDArray[np.int64]
     every: NDArray[np.int32]
-
-    @classmethod
-    def all(cls, bags: Bags) -> Self:
-        """Every element of every bag."""
-        every = np.arange(bags.sizes.max(initial=0), dtype=np.int32)
-        return cls(np.empty(bags.elements, dtype=np.int32), bags.sizes.astype(np.int64), every)
-
-    def copy(self) -> Self:
-        return self._replace(places=self.places.copy(), widths=self.widths.copy())
 
 
 class Combination(NamedTuple):
