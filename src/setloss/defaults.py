@@ -1,4 +1,4 @@
-"""Default losses and operators of estimators, networks, commands and `batch_surrogate`.
+"""Default losses and operators of estimators, networks and commands.
 
 Linear models and networks have different best choices, and neither is the operator as printed in the paper. An
 operator that a user names is used exactly as named.
@@ -28,9 +28,3 @@ an upper bound on mixed sets. c = 2 / |V| keeps the rescaled part from growing w
 
 SUBMODULAR_OPERATOR = "lovasz"
 """Operator of networks for losses whose L takes weights of elements; the same as B_D for these."""
-
-AS_PRINTED = Default("dice", "bd", 2.0)
-"""The paper's own choice, Equations 17 and 20; default of `batch_surrogate`."""
-
-LOOSER_FOLDS = 3.0
-"""Ratio of the gap of fits on folds, which are only compared, to the gap of the final fit."""

@@ -14,7 +14,6 @@ from setloss.decomposition import Decomposition
 from setloss.setfunctions.set_function import SetFunction
 
 if TYPE_CHECKING:
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS = {"l": "#D55E00", "f": "#0072B2", "g": "#009E73"}
@@ -53,6 +52,7 @@ def plot_decomposition(decomposition: Decomposition) -> Figure:
 
 def _curves(parts: dict[str, SetFunction]) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     p = parts["l"].p
     sizes = _sampled(p, MAX_POINTS)
@@ -64,20 +64,14 @@ def _curves(parts: dict[str, SetFunction]) -> Figure:
         width = 3.4 if name == "l" else 1.5
         marker = MARKERS[name] if p <= 30 else ""
         axes.plot(sizes, function.at(sizes), marker, ls="-", color=COLOURS[name], label=LABELS[name], linewidth=width)
-    _whole_numbers(axes.xaxis)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
     axes.legend(frameon=False, fontsize="small", loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=3)
     return figure
 
 
-def _whole_numbers(*scales: Axis) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    for scale in scales:
-        scale.set_major_locator(MaxNLocator(nbins=4, integer=True))
-
-
 def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     grid = np.ix_(*(_sampled(n, MAX_POINTS // 5) for n in parts["l"].sizes))
     tables = {name: np.asarray(function.at(*grid)) for name, function in parts.items()}
@@ -89,7 +83,8 @@ def _heat_maps(parts: dict[str, SetFunction]) -> Figure:
         image = axes.imshow(table, origin="lower", aspect="auto", extent=extent, **_colour_scale(tables.values()))
         axes.set_title(LABELS[name], color=COLOURS[name], fontsize="medium")
         axes.set_xlabel("false positives")
-        _whole_numbers(axes.xaxis, axes.yaxis)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(nbins=4, integer=True))
     panels[0].set_ylabel("false negatives")
     figure.colorbar(image, ax=panels)
     return figure

@@ -104,7 +104,7 @@ def test_the_curve_is_drawn(folder):
     pytest.importorskip("matplotlib")
     drawn = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules["setloss.cli.evaluate"], "_draw", lambda *given: drawn.append(given))
+        patch.setattr(sys.modules["setloss.cli.predict"], "_draw", lambda *given: drawn.append(given))
         run("evaluate m.skops new.csv --plot curve.png")
     scores, answered = drawn[0][-2:]
     assert answered[: answered.sum()].all(), "the surest first, and these are answered"

@@ -14,7 +14,7 @@ BROKEN = [
     ("a.csv", None, {}, "there is no file", "check the path"),
     ("a.csv", "", {}, "cannot be read as a table", "Empty CSV file"),
     ("a.arff", "", {"labels": 1}, "cannot be read as ARFF"),
-    ("a.npz", "x", {}, "read it with numpy.load", "fit SetDecisionCV()", ".csv, .tsv, .parquet and .arff"),
+    ("a.npz", "x", {}, "numpy.load", "fit SetDecisionCV()", ".csv, .tsv, .parquet and .arff"),
     *(
         (f"a.{suffix}", "1 1:1\n", {}, "load_svmlight_file", ".csv")
         for suffix in ("svm", "svmlight", "libsvm", "txt")

@@ -1,4 +1,4 @@
-"""The command line, ``setloss COMMAND``: one file per command, each a thin reading of the library."""
+"""The command line, ``setloss COMMAND``: commands by what they are about, each a thin reading of the library."""
 
 import sys
 import warnings
@@ -10,8 +10,7 @@ try:  # these imports take a second, in which Ctrl-C ends the command as it does
     import setloss
     from setloss.cli.commands import OneSentenceGroup, say
     from setloss.cli.decompose import check, decompose, explore
-    from setloss.cli.evaluate import evaluate
-    from setloss.cli.predict import predict
+    from setloss.cli.predict import evaluate, predict
     from setloss.cli.train import train
 except KeyboardInterrupt:
     sys.exit(130)

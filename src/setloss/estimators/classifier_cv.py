@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from setloss.decisions.rules import standard_error
-from setloss.defaults import LOOSER_FOLDS
 from setloss.estimators.features import FeatureScaleWarning, checked_features, checked_weights
 from setloss.estimators.fit_log import say
 from setloss.estimators.labels import check_rows
@@ -24,6 +23,9 @@ from setloss.estimators.set_classifier import LinearModel, SetClassifier
 from setloss.estimators.set_layout import read_sets
 from setloss.solvers import Status
 from setloss.typing import Array
+
+LOOSER_FOLDS = 3.0
+"""Ratio of the gap of fits on folds, which are only compared, to the gap of the final fit."""
 
 
 @dataclass(eq=False, repr=False)

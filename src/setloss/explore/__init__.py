@@ -47,7 +47,7 @@ def write_page(path: str | PathLike[str]) -> Path:
 
 def page() -> str:
     """The whole page: markup, style and scripts in one."""
-    script = mathematics() + _joined(FIGURES)
+    script = mathematics() + "\n".join(map(_read, FIGURES))
     parts = {"/*STYLE*/": _read("page.css"), "/*SCRIPT*/": script, "/*VERSION*/": setloss.__version__}
     text = _read("page.html")
     for place, part in parts.items():
@@ -59,11 +59,7 @@ def mathematics() -> str:
     """The part of the script that knows nothing of the page: curves, parts, verdicts, surrogates."""
     presets = [{"title": title, "knots": curve.knots} for title, curve in PRESETS.items()]
     settings = {"presets": presets, "relativeTolerance": RELATIVE_TOLERANCE, "rounding": ROUNDING}
-    return f"const SETTINGS = {json.dumps(settings)};\n" + _joined(MATHEMATICS)
-
-
-def _joined(names: tuple[str, ...]) -> str:
-    return "\n".join(_read(name) for name in names)
+    return f"const SETTINGS = {json.dumps(settings)};\n" + "\n".join(map(_read, MATHEMATICS))
 
 
 def _read(name: str) -> str:

@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DatasetError", "LabelSets", "ModelFileError", "TableEncoder", "Tracks", "read", "read_table"]
 
-_SVMLIGHT = "sklearn.datasets.load_svmlight_file(..., multilabel=True) and MultiLabelBinarizer"
-ARRAYS = {".npz": "numpy.load", **dict.fromkeys((".svm", ".svmlight", ".libsvm", ".txt"), _SVMLIGHT)}
-"""Suffixes of files of arrays, and what reads them in Python."""
-
 
 def __getattr__(name: str) -> Any:
     """`TableEncoder` brings scikit-learn with it: it is imported when it is first asked for."""
@@ -91,9 +87,9 @@ def is_table_file(file: Path) -> bool:
     """Whether a data file is a table and not ARFF, by its suffix; others are refused."""
     suffix = file.suffix.lower()
     if suffix not in (*TABLES, ".arff"):
-        remedy = "unpack it; save a spreadsheet as CSV in UTF-8"
-        if suffix in ARRAYS:
-            remedy = f"in Python read it with {ARRAYS[suffix]}, and fit SetDecisionCV() to the arrays"
-        known = f"data files are {', '.join(TABLES)} and .arff"
-        raise DatasetError(f"{file} has the suffix {suffix!r}; {known}; {remedy}")
+        raise DatasetError(
+            f"{file} has the suffix {suffix!r}; data files are {', '.join(TABLES)} and .arff; unpack it, save a "
+            "spreadsheet as CSV in UTF-8, or read arrays in Python (numpy.load, sklearn.datasets.load_svmlight_file) "
+            "and fit SetDecisionCV() to them"
+        )
     return suffix != ".arff"

@@ -196,7 +196,7 @@ MEANINGS = dict.fromkeys(YES, 1.0) | dict.fromkeys(NO - NUMBERS, 0.0)
 def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | None = None) -> LabelSets:
     """Label sets of rows with features X from their columns of labels."""
     column, features = _lists(frame.iloc[:, 0]), tuple(X.columns)
-    in_one_cell = separator is not None or not (column.dtype.kind in "biuf" or _words(column) <= YES | NO)
+    in_one_cell = separator is not None or not (column.dtype.kind in "biuf" or set(_words(column)) <= YES | NO)
     if frame.shape[1] > 1 or not in_one_cell:
         Y, notes = read_yes_and_no(frame, file)
         for name, known in ((name, values[~np.isnan(values)]) for name, values in zip(frame, Y.T, strict=True)):
@@ -219,7 +219,7 @@ def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | Non
 
 def read_yes_and_no(frame: DataFrame, file: Path, *, missing: bool = True) -> tuple[NDArray[Any], dict[str, str]]:
     """Columns of numbers, words or marks as labels (n, p), and words for those that are not written as 0 and 1."""
-    words = {name: _words(frame[name]) for name in frame.columns}
+    words = {name: set(_words(frame[name])) for name in frame.columns}
     no_is_written = any(found & NO for found in words.values())
     marked = {
         name: bool(found) and frame[name].isna().any() and found <= YES and (found == {"x"} or not no_is_written)
@@ -283,18 +283,16 @@ def _names(cell: Any, separator: str) -> set[str]:
     return {part.strip() for part in parts} - {""}
 
 
-def _words(column: Series[Any]) -> set[str]:
-    """The different values of a column, in small letters; those of a column of lists are no words."""
-    present = column.dropna()
-    return set(present.astype(str).str.strip().str.lower().unique())
+def _words(column: Series[Any]) -> Series[Any]:
+    """The cells of a column that are not empty, as text in small letters; lists are no words."""
+    return column.dropna().astype(str).str.strip().str.lower()
 
 
 def _numbers(column: Series[Any], file: Path, *, empty: float) -> NDArray[np.float64]:
     """Yes and no as 1 and 0 or -1, other numbers as they are; text that is neither is refused."""
     from pandas import to_numeric
 
-    words = column.dropna().astype(str).str.strip().str.lower()
-    numbers = to_numeric(words.map(lambda word: MEANINGS.get(word, word)), errors="coerce")
+    numbers = to_numeric(_words(column).map(lambda word: MEANINGS.get(word, word)), errors="coerce")
     if numbers.isna().any():
         row = int(np.flatnonzero(column.notna())[int(np.argmax(numbers.isna()))])
         raise DatasetError(

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from setloss.arguments import as_labels
 from setloss.bags import Bags
-from setloss.defaults import AS_PRINTED
 from setloss.losses import Loss
 from setloss.operators import Operator
 from setloss.operators.cut import MAX_MARGIN
@@ -95,8 +94,8 @@ def batch_surrogate(
     loss: Loss,
     labels: ArrayLike,
     bags: Bags | ArrayLike,
-    operator: str | Operator = AS_PRINTED.operator,
-    scale: Scale = AS_PRINTED.scale,
+    operator: str | Operator = "bd",
+    scale: Scale = 2.0,
 ) -> BatchSurrogate:
     """Prepare the surrogates of every bag.
 
@@ -110,7 +109,8 @@ def batch_surrogate(
         `Bags`, or the n + 1 offsets of the bags in the flat arrays.
     operator, scale
         One of `setloss.operators.OPERATOR_NAMES` and the scale c of its rescaled part, a number or "mean" for
-        two over the size of the bag; or a function from set functions to surrogates, such as `B_D`.
+        two over the size of the bag; or a function from set functions to surrogates, such as `B_D`. By default those
+        of the paper, Equations 17 and 20.
 
     Examples
     --------
