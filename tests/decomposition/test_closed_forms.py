@@ -38,9 +38,7 @@ from setloss.setfunctions.counts import AxisCurve, Formula, Linear, Split, Sum
 
 def certificate_of(measured, primal=1.0):
     """The certificate that `decompose` would build from these measurements."""
-    return Certificate(
-        "test", "", measured.feasibility, measured.column_residual, primal, primal, True, measured.checked
-    )
+    return Certificate(rule="test", reason="", primal=primal, **{**vars(measured), "dual": primal})
 
 
 # ---------------------------------------------------------------- one group
@@ -204,7 +202,7 @@ def test_a_homogeneous_bag_with_free_mistakes_is_certified(sizes):
     assert decompose(free_third.on_counts(*sizes)).certificate.holds
 
 
-CERTIFICATE = Certificate("rule", "reason", 0.0, 0.0, 1.0, 1.0, True, "every cell")
+CERTIFICATE = Certificate(rule="rule", reason="reason", feasibility=0.0, column_residual=0.0, primal=1.0, dual=1.0)
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,10 @@ from setloss.decomposition.certificate import (
 from setloss.decomposition.optimality import (
     DOWNWARD,
     UPWARD,
-    feasible_bound,
     infeasibility,
     measure_split,
     measure_table,
-    require_memory,
-    require_range,
-    required_curvature,
+    split_by_bound,
     split_symmetric,
 )
 from setloss.losses.families import Family
@@ -196,17 +193,9 @@ def decompose(loss: SetFunction | Family) -> Decomposition | FamilyDecomposition
 
 def _from_table(table: Array) -> tuple[Split, str, Measured]:
     """The pointwise lower bound where it is feasible, else the linear program."""
-    require_memory(table)
-    required = required_curvature(table)
-    if not any(block.any() for block in required.values()):
-        split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
-        return split, "pointwise lower bound", measure_split(split.submodular, split)
-    require_range(table, required)
-    parts = feasible_bound(table)
-    if parts is not None:
-        f, g = parts
-        split = Split(Table(f, DOWNWARD), Table(g, UPWARD), "the lower bound on every feasible g is feasible")
-        return split, "pointwise lower bound", measure_table(table, g, f, least=g)
+    bounded = split_by_bound(table)
+    if bounded is not None:
+        return bounded[0], "pointwise lower bound", bounded[1]
     from setloss.decomposition.program import solve_program  # slow to import, and few need the program
 
     best = solve_program(table)
@@ -218,7 +207,7 @@ def _from_table(table: Array) -> tuple[Split, str, Measured]:
 def _certified(loss: CountFunction, split: Split, rule: str, measured: Measured | None) -> Certificate:
     measured = measured or measure_split(loss, split)
     primal = mean_over_subsets(split.supermodular)
-    certificate = Certificate(rule=rule, reason=split.reason, primal=primal, **measured._asdict())
+    certificate = Certificate(rule=rule, reason=split.reason, primal=primal, **vars(measured))
     if not certificate.holds:
         raise DecompositionError(
             f"the decomposition was found, but not to the accuracy that is certified: {certificate}. The values of "

@@ -15,7 +15,6 @@ what is certified, the operators accept.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +39,8 @@ class TableRangeError(DecompositionError):
     """A table has numbers of too different size for D; nothing was computed."""
 
 
-class Measured(NamedTuple):
+@dataclass(frozen=True)
+class Measured:
     """The numbers of a certificate that are measured on a pair, as `Certificate` describes them."""
 
     feasibility: float
@@ -51,8 +51,8 @@ class Measured(NamedTuple):
     tie_break_residual: float = 0.0
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, kw_only=True)
+class Certificate(Measured):
     """Feasibility, bound and optimality of a decomposition.
 
     `primal` is the mean of g over all subsets, `dual` a lower bound on that mean for every feasible g: the mean of
@@ -71,13 +71,7 @@ class Certificate:
 
     rule: str
     reason: str
-    feasibility: float
-    column_residual: float
     primal: float
-    dual: float
-    unique: bool
-    checked: str
-    tie_break_residual: float = 0.0
 
     @property
     def gap(self) -> float:

@@ -89,8 +89,7 @@ def split_symmetric(loss: CountFunction) -> Split | None:
         return None
     values, steps = loss.border(axis)
     bends = np.diff(steps)
-    noise = bend_noise(values, 0, 0) if len(bends) else 0.0
-    required = np.where(bends > noise, bends, 0.0)
+    required = np.where(bends > bend_noise(values, 0, 0), bends, 0.0)
     climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
     g = _from_zero(climb)
     if len(values) <= MAX_SUMMED_VALUES:  # a difference has the rounding errors of l, which may be larger than f
@@ -240,15 +239,24 @@ def relative(excess: Array, sizes: Array) -> float:
 # ---------------------------------------------------------------- optimality
 
 
-def feasible_bound(table: Array) -> tuple[Array, Array] | None:
-    """(f, g) with g the pointwise lower bound if the laws hold up to sums of rounding errors, which makes it D's.
+def split_by_bound(table: Array) -> tuple[Split, Measured] | None:
+    """The pointwise lower bound as g if the laws hold up to sums of rounding errors, which makes it D's.
 
     What is broken by more, though by less than `FEASIBILITY_TOLERANCE`, may be a small value of l beside large ones.
     """
+    require_memory(table)
+    required = required_curvature(table)
+    if not any(block.any() for block in required.values()):
+        split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
+        return split, measure_split(split.submodular, split)
+    require_range(table, required)
     g = pointwise_lower_bound(table)
     f = without_rounding(table - g, table, g)
     sums = ROUNDING * sum(table.shape)
-    return (f, g) if infeasibility(table, g, f, sums) <= sums else None
+    if not infeasibility(table, g, f, sums) <= sums:
+        return None
+    split = Split(Table(f, DOWNWARD), Table(g, UPWARD), "the lower bound on every feasible g is feasible")
+    return split, measure_table(table, g, f, least=g)
 
 
 def measure_split(loss: CountFunction, split: Split) -> Measured:
@@ -283,12 +291,10 @@ def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:
     (values, steps), (g, g_steps), (f, f_steps) = (part.border(axis) for part in parts)
     sizes = np.maximum(np.abs(values), np.abs(g))
     families, bends = [*negativity(g), *descent(g)], np.diff(steps)
-    if len(bends):
-        families += [Inequalities(g, -np.diff(g_steps), (0, 0)), Inequalities(f, np.diff(f_steps), (0, 0), sizes)]
-        bends = np.where(bends > bend_noise(values, 0, 0), bends, 0.0)
+    families += [Inequalities(g, -np.diff(g_steps), (0, 0)), Inequalities(f, np.diff(f_steps), (0, 0), sizes)]
     broken = [family.violation() for family in families]
     broken.append(relative(np.abs(f + g - values), np.maximum(sizes, np.abs(f))))
-    bound = np.concatenate(([0.0], np.cumsum(bends)))[: len(steps)]
+    bound = _from_zero(np.where(bends > bend_noise(values, 0, 0), bends, 0.0))[: len(steps)]
     noise = ROUNDING * np.arange(len(bound)) * np.maximum.accumulate(np.abs(steps))
     residual = relative(np.abs(g_steps - bound) - noise, np.maximum(np.abs(g_steps), bound))
     dual = mean_over_subsets(AxisCurve.from_steps(loss.sizes, axis, bound))

@@ -54,7 +54,7 @@ class TverskyFamily(CountLoss):
         return super().counts(positives, negatives)
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Form:  # type: ignore[override]
         false_negative, false_positive = map(float, self.weights)
         return Form(Kind.TVERSKY, false_negative, false_positive, 1 - float(self.zero_division))
 
@@ -155,7 +155,7 @@ class Hamming(CountLoss):
         return cost / np.maximum(positives + negatives, 1) if self.normalize else cost
 
     @property
-    def form(self) -> Form:
+    def form(self) -> Form:  # type: ignore[override]
         costs = float(self.false_negative_weight), float(self.false_positive_weight)
         return Form(Kind.LINEAR, *costs, mean=bool(self.normalize))
 

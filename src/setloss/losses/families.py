@@ -89,20 +89,14 @@ class Loss(Family):
     (0.5, 0.5)
     """
 
-    @property
-    def form(self) -> Form | None:
-        """The numbers of the one formula of all counts; None where there is none."""
-        return None
+    form: Form | None = None
+    """The numbers of the one formula of all counts; None where there is none."""
 
-    @property
-    def by_size(self) -> bool:
-        """Whether only the number of mistakes matters, in sets of one size."""
-        return False
+    by_size = False
+    """Whether only the number of mistakes matters, in sets of one size."""
 
-    @property
-    def trial(self) -> tuple[int, int] | None:
-        """Numbers of positives and negatives on which an operator can be tried; None if no set is known to do."""
-        return None
+    trial: tuple[int, int] | None = None
+    """Numbers of positives and negatives on which an operator can be tried; None if no set is known to do."""
 
     def __call__(self, y_true: ArrayLike, y_pred: ArrayLike, groups: ArrayLike | None = None) -> Any:
         """Evaluate on one example ``(p,)``, on the rows of ``(n, p)``, or on bags.

@@ -57,10 +57,10 @@ class LovaszHinge(FunctionSurrogate):
                 f"LovaszHinge needs a submodular function; this one is not: {submodular.witness}. "
                 "Use decompose() or B_D."
             )
-        if self.positive_part == "elementwise" and not self._increasing:
+        if self.positive_part == "elementwise" and not (increasing := is_increasing(self.one)):
             raise ValueError(
                 "the element-wise positive part is convex only for an increasing function; this one is not: "
-                f"{is_increasing(self.one).witness}. Use positive_part='outer' or LovaszHinge.of_closure."
+                f"{increasing.witness}. Use positive_part='outer' or LovaszHinge.of_closure."
             )
 
     @classmethod
@@ -71,13 +71,9 @@ class LovaszHinge(FunctionSurrogate):
         return cls(monotone_closure(function))
 
     @cached_property
-    def _increasing(self) -> bool:
-        return bool(is_increasing(self.one))
-
-    @cached_property
     def elementwise(self) -> bool:
         """Whether the positive part is taken element by element."""
-        return self.positive_part == "elementwise" or (self.positive_part is None and self._increasing)
+        return self.positive_part == "elementwise" or (self.positive_part is None and bool(is_increasing(self.one)))
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         slope = np.zeros(self.p)
