@@ -273,7 +273,10 @@ def verify_decomposition(
     if excess <= OPTIMALITY_TOLERANCE:
         return Verification(True, True, max(mean_excess, 0.0), "feasible and optimal")
     more = f"its mean over all subsets exceeds D's by {mean_excess:.3g}" if mean_excess > 0 else "it is not D's"
-    return Verification(True, False, mean_excess, f"feasible, not optimal: {more}; {_where(g, best)}")
+    cell = np.unravel_index(int(np.argmax(np.abs(g.table - best.table))), g.table.shape)
+    A = set(elements_of(g, [int(a) for a in cell])) or "{}"
+    words = f"feasible, not optimal: {more}; at {A} it is {g.table[cell]:.6g}, D's is {best.table[cell]:.6g}"
+    return Verification(True, False, mean_excess, words)
 
 
 def _optimum(loss: SetFunction, g: Array) -> tuple[SetFunction, float]:
@@ -294,10 +297,3 @@ def _why_infeasible(loss: SetFunction, g: SetFunction) -> str:
     failed = [(name, verdict) for name, verdict in checks if not verdict]
     name, worst = max(failed or checks, key=lambda pair: pair[1].excess)
     return f"{name} is not {worst.law}: {worst.witness}"
-
-
-def _where(g: SetFunction, best: SetFunction) -> str:
-    """The cell in which g differs most from D's, in words."""
-    cell = np.unravel_index(int(np.argmax(np.abs(g.table - best.table))), g.table.shape)
-    elements = elements_of(g, [int(a) for a in cell])
-    return f"at {set(elements) or '{}'} it is {g.table[cell]:.6g}, D's is {best.table[cell]:.6g}"

@@ -193,11 +193,10 @@ class SetFunction:
                 "that belong to another group of this function"
             )
 
+        members = [np.flatnonzero(coarse == b) for b in range(len(self.sizes))]
+
         def read_coarsely(*counts: Any) -> Array:
-            totals: list[Any] = [np.intp(0)] * len(self.sizes)
-            for b, count in zip(coarse, counts, strict=True):
-                totals[b] = totals[b] + count
-            return self.counts(*totals)
+            return self.counts(*(sum((counts[b] for b in inside), start=np.intp(0)) for inside in members))
 
         return SetFunction(Table(Formula(tuple(sizes.tolist()), read_coarsely).table()), fine)
 
@@ -297,11 +296,9 @@ def _real_array(values: ArrayLike, name: str, ndim: int | None = None) -> Array:
 
 def _partition_array(partition: ArrayLike) -> NDArray[np.intp]:
     array = np.asarray(partition)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or np.any(array < 0):
-        raise ValueError("a partition is a 1-D array of non-negative integers, the group of every element")
-    if np.any(array > MAX_CELLS):
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or np.any((array < 0) | (array > MAX_CELLS)):
         raise ValueError(
-            f"the groups of a partition are numbered from 0 without large gaps; there is a group {array.max()}"
+            "a partition is a 1-D array of integers, the group of every element, numbered from 0 without large gaps"
         )
     return array.astype(np.intp)
 
