@@ -298,7 +298,7 @@ def _partition_array(partition: ArrayLike) -> NDArray[np.intp]:
     array = np.asarray(partition)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer) or np.any((array < 0) | (array > MAX_CELLS)):
         raise ValueError(
-            "a partition is a 1-D array of integers, the group of every element, numbered from 0 without large gaps"
+            "a partition is a 1-D array of non-negative integers, the group of every element, without large gaps"
         )
     return array.astype(np.intp)
 
