@@ -51,12 +51,12 @@ def test_a_visit_reads_and_changes_nothing_of_elements_at_rest(operator):
     problem = wide_case(operator, missing=0.0).problem
     state = solve(problem, "frank_wolfe", Limits(1e-4, 2000)).state
     resting = at_rest(problem, state.cuts).reshape(-1, LABELS)
-    curvatures, before = state.cuts.curvatures(problem), state.cuts.slopes.copy().reshape(-1, LABELS)
+    before = state.cuts.slopes.copy().reshape(-1, LABELS)
     assert resting.any()
     for i in np.flatnonzero(resting.any(axis=1)):
         W = np.ascontiguousarray(state.parameters.T)
         W[:, resting[i]] = np.nan
-        state.cuts.visit(problem, np.array([i]), W, curvatures, state.gaps, FrankWolfe())
+        state.cuts.visit(problem, np.array([i]), W, state.curvatures, state.gaps, FrankWolfe())
         after = state.cuts.slopes.reshape(-1, LABELS)
         assert np.all(np.isfinite(after))
         assert np.all(np.isfinite(W[:, ~resting[i]]))

@@ -123,16 +123,10 @@ def batch_surrogate(
     truth = bags.gather(as_labels(labels, "labels", ndim=(1,)))
     positives = np.add.reduceat(truth, bags.offsets[:-1], dtype=np.intp) if len(bags) else np.zeros(0, dtype=np.intp)
     counts = loss.distinct_counts(positives, bags.sizes - positives)
-    kinds, which = distinct_rows(counts)
-    plans = LossSurrogate(loss, operator, scale).plans(kinds[:, 0], kinds[:, 1])
-    return BatchSurrogate(bags, loss.element_partition(truth).astype(np.int16, copy=False), which, plans)
-
-
-def distinct_rows(counts: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The distinct pairs of counts, in ascending order, and which of them every row is."""
     base = int(counts[:, 1].max(initial=0)) + 1
     codes, which = np.unique(counts[:, 0] * base + counts[:, 1], return_inverse=True)
-    return np.stack(np.divmod(codes, base), axis=1), which
+    plans = LossSurrogate(loss, operator, scale).plans(*np.divmod(codes, base))
+    return BatchSurrogate(bags, loss.element_partition(truth).astype(np.int16, copy=False), which, plans)
 
 
 def run_kernel(

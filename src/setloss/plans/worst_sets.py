@@ -60,14 +60,6 @@ def tversky_gain(axis, n, q, m, part):
 
 
 @inner_kernel(forceinline=True)
-def curve_value(count, m, part, values):
-    """The weighted loss at `count` mistakes of the one group that matters."""
-    if part.kind == TVERSKY_SUPERMODULAR:
-        return part.weight * _supermodular_value(float(count), m, part.false_negative)
-    return part.weight * values[part.start + count]
-
-
-@inner_kernel(forceinline=True)
 def concave_value(n, q, m, part):
     """The weighted loss at n false negatives and q false positives."""
     if part.kind == LINEAR:
@@ -155,7 +147,10 @@ def _best_of_curve(ranked, order, plan, tables, chosen):
         if order[k] >> 32 == axis:
             count += 1
             total += ranked[k]
-            loss = curve_value(count, m, part, values)
+            if part.kind == TVERSKY_SUPERMODULAR:
+                loss = part.weight * _supermodular_value(float(count), m, part.false_negative)
+            else:
+                loss = part.weight * values[part.start + count]
             value = objective(plan.margin, loss, total, plan.scale)
             if value > best:
                 best, best_count, best_loss = value, count, loss

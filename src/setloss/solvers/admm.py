@@ -22,11 +22,11 @@ from typing import Self
 
 import numpy as np
 
-from setloss.solvers.cutting_plane import PlaneState, objective_at
+from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.deadline import check_time
 from setloss.solvers.dual_points import ActiveCuts, first_dual_point
 from setloss.solvers.frank_wolfe import FrankWolfeState
-from setloss.solvers.problem import Problem
+from setloss.solvers.problem import Problem, objective_at
 from setloss.solvers.solution import Solution, starting_point
 from setloss.typing import Array
 

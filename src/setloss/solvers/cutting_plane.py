@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from setloss.plans.records import BatchCuts
 from setloss.solvers.plane_qp import ENOUGH, improved_weights, solve_plane_qp
-from setloss.solvers.problem import Problem
+from setloss.solvers.problem import Problem, objective_at
 from setloss.solvers.solution import Solution, State, starting_point
 from setloss.typing import Array
 
@@ -184,11 +184,6 @@ class CuttingPlane:
         return line.place(best_length + self.overshoot * (1 - best_length))
 
 
-def objective_at(parameters: Array, risk: float) -> float:
-    """P(W) from R(W)."""
-    return 0.5 * float(np.vdot(parameters, parameters)) + risk
-
-
 @dataclass
 class NSlackState(State):
     """W, and the working sets S^i of all bags: planes, offsets and the bag of each."""
@@ -221,7 +216,7 @@ class NSlack:
     def step(self, problem: Problem, state: NSlackState, tol: float) -> None:
         cuts = problem.cuts(problem.margins(state.parameters))
         state.passes += 1
-        state.offer_primal(state.parameters, problem.primal(state.parameters, cuts.values))
+        state.offer_primal(state.parameters, objective_at(state.parameters, float(problem.costs @ cuts.values)))
         epsilon = tol * state.primal / (2 * float(problem.costs.sum()))
         slack = self._slack(problem, state)
         fresh, before = 0, len(state.bags)

@@ -74,11 +74,6 @@ class ActiveCuts:
         blocks = (self.point.weights.shape[1] - 1) * np.repeat(bags.offsets[:-1], bags.sizes)
         self.point.atoms[np.arange(len(slopes)) + blocks] = slopes
 
-    def curvatures(self, problem: Problem) -> Array:
-        """A number per bag that is no less than <way, K way> / |way|^2: |x|^2 of a label set, a sum over frames."""
-        norms = problem.design.squared_norms()[problem.rows]
-        return norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
-
     def rest(self, problem: Problem, bags: slice, margins: Array, cuts: BatchCuts) -> None:
         """Choose the active elements of neighbouring bags at their margins and the cuts there.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from setloss.solvers.deadline import check_time
 from setloss.solvers.dual_points import ActiveCuts, Visits, first_dual_point
-from setloss.solvers.problem import Problem
+from setloss.solvers.problem import Problem, objective_at
 from setloss.solvers.solution import Solution, State, relative_gap
 from setloss.typing import Array
 
@@ -33,16 +33,16 @@ SETTLED = 0.5
 
 @dataclass
 class FrankWolfeState(State):
-    """W = W(sigma) of the dual point, and the gap of every bag; `curvatures` of the blocks come from the problem."""
+    """W = W(sigma) of the dual point, and the gap of every bag.
+
+    The curvature of a bag is no less than <way, K way> / |way|^2: |x|^2 of a label set, at first a sum over frames.
+    """
 
     parameters: Array = field(kw_only=True)
     cuts: ActiveCuts = field(kw_only=True)
     gaps: Array = field(kw_only=True)
-    curvatures: Array | None = None
+    curvatures: Array = field(kw_only=True)
     average: Array | None = None
-
-    def drop_caches(self) -> None:
-        self.curvatures = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,9 @@ class FrankWolfe:
     def start(self, problem: Problem, warm: Solution | None) -> FrankWolfeState:
         cuts = first_dual_point(problem, warm, FrankWolfeState)
         parameters = problem.parameters(cuts.slopes)
-        gaps = np.full(problem.n_bags, np.inf)
-        state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps)
+        gaps, norms = np.full(problem.n_bags, np.inf), problem.design.squared_norms()[problem.rows]
+        curvatures = norms if problem.n_tasks > 1 else problem.surrogate.bags.totals(norms)
+        state = FrankWolfeState(parameters.copy(), parameters=parameters, cuts=cuts, gaps=gaps, curvatures=curvatures)
         if warm is not None and warm.state is None and warm.parameters.shape == problem.shape:
             self._start_at(problem, state, warm.parameters)
         return state
@@ -72,7 +73,7 @@ class FrankWolfe:
     def _start_at(self, problem: Problem, state: FrankWolfeState, parameters: Array) -> None:
         """Offer W itself, and begin with the cuts at W, each of the weight that raises the dual most."""
         found = problem.cuts(problem.margins(parameters))
-        state.offer_primal(parameters, problem.primal(parameters, found.values))
+        state.offer_primal(parameters, objective_at(parameters, float(problem.costs @ found.values)))
         slopes = np.asarray(found.slopes)
         image, rise = problem.parameters(slopes), float(problem.costs @ found.offsets)
         curvature = float(np.vdot(image, image))
@@ -82,8 +83,6 @@ class FrankWolfe:
         state.passes += 2
 
     def step(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
-        if state.curvatures is None:
-            state.curvatures = state.cuts.curvatures(problem)
         visits = self._visits(state.gaps, state.iteration)
         W = np.ascontiguousarray(state.parameters.T)  # visits read W by features, label after label
         state.parameters = W.T
@@ -97,11 +96,7 @@ class FrankWolfe:
         reference = max(problem.dual(state.parameters, state.cuts.offsets), 0.0)
         due = (state.iteration + 1) % CHECK_EVERY == 0
         if due or estimate <= 2 * tol * (reference + estimate):
-            self._measure(problem, state, tol)
-
-    def finish(self, problem: Problem, state: FrankWolfeState) -> None:
-        """Measure the last epochs."""
-        self._measure(problem, state, tol=np.inf)
+            self.finish(problem, state, tol)
 
     def _visits(self, gaps: Array, iteration: int) -> Visits:
         """Every bag once at first; then those that hold nearly all of the gap, in random order."""
@@ -111,7 +106,7 @@ class FrankWolfe:
         chance = np.minimum(1.0, EAGERNESS * gaps / max(float(gaps.mean()), 1e-300)) + 0.05
         return generator.permutation(np.flatnonzero(generator.random(len(gaps)) < chance))
 
-    def _measure(self, problem: Problem, state: FrankWolfeState, tol: float) -> None:
+    def finish(self, problem: Problem, state: FrankWolfeState, tol: float = np.inf) -> None:
         """True primal and dual values, the gap of every bag at one and the same W, and the active elements."""
         point = state.parameters if state.average is None else state.average
         margins = problem.margins(point)
@@ -119,7 +114,7 @@ class FrankWolfe:
         cuts = problem.cuts(margins)
         state.gaps[:] = np.maximum(cuts.values - heights, 0.0)
         state.passes += 1
-        state.offer_primal(point, problem.primal(point, cuts.values))
+        state.offer_primal(point, objective_at(point, float(problem.costs @ cuts.values)))
         dual = problem.dual(state.parameters, state.cuts.offsets)
         gap = relative_gap(state.primal, dual)
         if gap <= tol:

@@ -53,7 +53,7 @@ class Limits:
     tol: float = 1e-3
     max_iter: int = 1000
     max_time: float | None = None
-    callbacks: Sequence[Callback] = field(default=())
+    callbacks: Sequence[Callback] = ()
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tol) and self.tol >= 0):
@@ -106,8 +106,7 @@ class _Run:
         if self._gap() > self.limits.tol:
             self.method.finish(self.problem, self.state)
         if self._gap() <= self.limits.tol and status is not Status.INTERRUPTED:
-            certain = self.state.exact and self.problem.exact()
-            status = Status.CONVERGED if certain else Status.UNCERTIFIED
+            status = Status.CONVERGED if self.problem.exact() else Status.UNCERTIFIED
         self.state.drop_caches()
         return self._solution(status)
 
@@ -116,12 +115,9 @@ class _Run:
         found = (state.best, state.primal, state.dual, status, tuple(self.history), state.iteration)
         return Solution(*found, state, self.problem.surrogate)
 
-    def _seconds(self) -> float:
-        return clock() - self.began
-
     def _stopped(self) -> Status:
         """Iterate until a limit, or somebody, ends it; the findings are in the state."""
-        left = None if self.limits.max_time is None else self.limits.max_time - self._seconds()
+        left = None if self.limits.max_time is None else self.limits.max_time - (clock() - self.began)
         try:
             with time_limit(left):
                 return self._iterate()
@@ -141,7 +137,7 @@ class _Run:
                 state = self._hand_over(self.then)
             self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
-            record = Record(state.iteration, self._seconds(), state.passes, state.primal, state.dual)
+            record = Record(state.iteration, clock() - self.began, state.passes, state.primal, state.dual)
             self.history.append(record)
             for callback in limits.callbacks:
                 callback(record)
@@ -152,11 +148,10 @@ class _Run:
 
     def _arriving(self) -> bool:
         """Whether twice `after` more iterations suffice, at the rate of the last half of them."""
-        records, gap = self.history, self._gap()
-        before = records[len(records) // 2].gap if records else np.inf
-        if not (np.isfinite(before) and before > gap):
+        half, gap = self.history[len(self.history) // 2 :], self._gap()
+        if not (half and gap < half[0].gap < np.inf):
             return False
-        rate = np.log(before / gap) / (len(records) - len(records) // 2)
+        rate = np.log(half[0].gap / gap) / len(half)
         return bool(np.log(gap / max(self.limits.tol, np.finfo(np.float64).tiny)) <= rate * 2 * self.after)
 
     def _hand_over(self, method: Method) -> State:
@@ -165,7 +160,7 @@ class _Run:
         state: State = method.start(self.problem, self._solution(Status.STALLED))
         state.offer_primal(before.best, before.primal)
         state.offer_dual(before.dual)
-        state.iteration, state.exact = before.iteration, before.exact and state.exact
+        state.iteration = before.iteration
         state.passes += before.passes
         self.method, self.state, self.then = method, state, None
         return state

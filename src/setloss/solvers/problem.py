@@ -193,21 +193,22 @@ class Problem:
         """The way from a place to other parameters, one pass over X."""
         return Segment(start, self.place(target))
 
-    def primal(self, parameters: Array, values: Array) -> float:
-        """P(W) from the values B_i(m_i(W))."""
-        return 0.5 * float(np.vdot(parameters, parameters)) + float(self.costs @ values)
-
     def objective(self, parameters: Array) -> float:
         """P(W), one pass over X."""
         risk = 0.0
         for block, margins in self.margins_by_block(parameters):
             found = self.surrogate.of_bags(block.bags).cuts(margins, consume=True)
             risk += float(self.costs[block.bags] @ found.values)
-        return 0.5 * float(np.vdot(parameters, parameters)) + risk
+        return objective_at(parameters, risk)
 
     def dual(self, parameters: Array, offsets: Array) -> float:
         """D(o, sigma) from W(sigma)."""
         return float(self.costs @ offsets) - 0.5 * float(np.vdot(parameters, parameters))
+
+
+def objective_at(parameters: Array, risk: float) -> float:
+    """P(W) from R(W) = sum_i c_i B_i(m_i(W))."""
+    return 0.5 * float(np.vdot(parameters, parameters)) + risk
 
 
 @dataclass(frozen=True, eq=False)

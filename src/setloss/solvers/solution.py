@@ -18,7 +18,6 @@ class State:
     dual: float = -np.inf
     iteration: int = 0
     passes: float = 0.0
-    exact: bool = True
     stalled: bool = False
 
     def offer_primal(self, parameters: Array, value: float) -> None:

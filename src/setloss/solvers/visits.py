@@ -13,14 +13,10 @@ row times a matrix. In a bag of frames K is replaced by a number times the ident
 of the last visits. Where B is a hinge per element, a visit is a closed form, element by element.
 """
 
-from typing import Any
-
 import numpy as np
 
 from setloss.compilation import inner_kernel, kernel
 from setloss.solvers.corrals import climb, largest_slope, move_hinge
-
-_fast: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 
 FADING = 0.7
 """The curvature of a bag of frames falls by no more than this factor from one visit to the next."""
@@ -29,7 +25,7 @@ FLATTEST = 1e-9
 """Least mu of a visit; margins that move by so little are the same."""
 
 
-@inner_kernel(**_fast)
+@inner_kernel(fastmath={"reassoc", "contract"})
 def row_dot(design, row, vector):
     """<x_row, vector>, the constant feature included."""
     total = design.constant * vector[-1]
@@ -43,7 +39,7 @@ def row_dot(design, row, vector):
     return total
 
 
-@inner_kernel(**_fast)
+@inner_kernel(fastmath={"reassoc", "contract"})
 def row_add(design, row, factor, vector):
     """Vector += factor x_row."""
     if design.sparse:
