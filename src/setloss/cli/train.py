@@ -251,10 +251,8 @@ def check_options(training: TrainingOptions, linear: LinearOptions, promised: Pr
     linear.path()
     if promised.promise is None and promised != PromiseOptions():
         raise InputError("--confidence is that of --promise; give both, or leave it out")
-    if promised.promise is not None and training.rule == "sign":
-        raise InputError("--promise is for models that decide for the set; leave out --rule sign")
-    if promised.promise is not None and training.average != "samples":
-        raise InputError("--promise is about the mean loss of decided sets; leave out --average")
+    if promised.promise is not None and (training.rule == "sign" or training.average != "samples"):
+        raise InputError("--promise is about the mean loss of decided sets; leave out --rule sign and --average")
 
 
 def estimator_for(training: TrainingOptions, linear: LinearOptions, objective: Any, of_label_sets: bool) -> Any:
