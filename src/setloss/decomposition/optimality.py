@@ -9,8 +9,7 @@ and the largest right-hand sides, level by level, bound g from below whatever pa
 feasible function that meets a pointwise lower bound is the minimiser, and the only one. Of one group the bound is
 always feasible: ``g'' = max(0, l'')``, in O(p).
 
-**Measurements** behind certificates: feasibility of a pair (f, g) for l, and optimality by that bound. Each law is
-judged by the magnitudes that are in it (`setfunctions.differences`), so that small values do not drown in large ones.
+**Measurements** behind certificates: feasibility of a pair (f, g) for l, and optimality by that bound.
 """
 
 from collections.abc import Iterator
@@ -159,18 +158,6 @@ def required_curvature(table: Numbers, floats: Array | None = None) -> Curvature
     return required
 
 
-def require_memory(table: Array) -> None:
-    """Refuse a table whose second differences would not fit, before any of them is made."""
-    groups = table.ndim
-    if table.size * groups**2 > MAX_CELLS_TIMES_PAIRS:
-        raise TableTooLargeError(
-            f"D of a table with {table.size} cells over {groups} groups takes {table.size * groups**2 / 2**28:.0f} "
-            f"GiB, and the limit is {MAX_CELLS_TIMES_PAIRS / 2**28:.0f}; "
-            "use fewer elements, or describe the function by fewer groups (one if it is symmetric, two for false "
-            "negatives and false positives)"
-        )
-
-
 def require_range(table: Array, required: Curvature) -> None:
     """Refuse a table whose values and required curvature, zeros apart, span more than `MAX_RANGE`.
 
@@ -244,11 +231,16 @@ def split_by_bound(table: Array) -> tuple[Split, Measured] | None:
 
     What is broken by more, though by less than `FEASIBILITY_TOLERANCE`, may be a small value of l beside large ones.
     """
-    require_memory(table)
+    if (size := table.size * table.ndim**2) > MAX_CELLS_TIMES_PAIRS:
+        raise TableTooLargeError(
+            f"D of a table with {table.size} cells over {table.ndim} groups takes {size / 2**28:.0f} GiB, and the "
+            f"limit is {MAX_CELLS_TIMES_PAIRS / 2**28:.0f}; use fewer elements, or describe the function by fewer "
+            "groups (one if it is symmetric, two for false negatives and false positives)"
+        )
     required = required_curvature(table)
     if not any(block.any() for block in required.values()):
         split = Split(Table(table), Table(np.zeros_like(table)), "submodular")
-        return split, measure_split(split.submodular, split)
+        return split, measure_table(table, split.supermodular.table())
     require_range(table, required)
     g = pointwise_lower_bound(table)
     f = without_rounding(table - g, table, g)

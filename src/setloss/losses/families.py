@@ -8,7 +8,6 @@ set has a function of its own.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,14 +151,11 @@ class CountLoss(Loss):
 
     def counts(self, positives: int, negatives: int) -> CountFunction:
         """The loss of an example as a function of (false negatives, false positives)."""
-        closed = self.closed_counts(positives, negatives)
-        return closed or Formula((positives, negatives), partial(self._value_on, positives, negatives))
+        sizes = positives, negatives
+        return self.closed_counts(*sizes) or Formula(sizes, self.value, fixed=sizes)
 
     def closed_counts(self, positives: Any, negatives: Any) -> CountFunction | None:
         return self.form and self.form.counts(positives, negatives)
-
-    def _value_on(self, positives: int, negatives: int, false_negatives: Any, false_positives: Any) -> Any:
-        return self.value(false_negatives, false_positives, positives, negatives)
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
         if not (is_whole_number(positives, 0) and is_whole_number(negatives, 0)):

@@ -101,7 +101,11 @@ class Rescaling(FunctionSurrogate):
 
     def cut_ordered(self, ordered: OrderedMargins) -> Cut:
         function, slope, exact = self.one, np.zeros(self.p), self.search == "exact"
-        ranked = [_rank(ordered, function.partition == b) for b in range(len(function.sizes))]
+        ranked = []
+        for b in range(len(function.sizes)):
+            elements = ordered.order[function.partition[ordered.order] == b]
+            margins = ordered.margins[elements]
+            ranked.append(Ranked(elements, margins, np.concatenate(([0.0], np.cumsum(margins)))))
         mask = np.zeros(self.p, dtype=bool)
         with np.errstate(over="ignore", invalid="ignore"):
             counts = self._best_counts(ranked) if exact else self._greedy_counts(ranked)
@@ -174,12 +178,6 @@ class Rescaling(FunctionSurrogate):
                 break
             counts, total, value = candidates[best], float(totals[best]), float(values[best])
         return [int(count) for count in counts]
-
-
-def _rank(ordered: OrderedMargins, members: NDArray[np.bool_]) -> Ranked:
-    elements = ordered.order[members[ordered.order]]
-    margins = ordered.margins[elements]
-    return Ranked(elements, margins, np.concatenate(([0.0], np.cumsum(margins))))
 
 
 @dataclass(frozen=True)

@@ -182,14 +182,15 @@ class AxisCurve(CountCurve):
 
 @dataclass(frozen=True, eq=False)
 class Formula(CountFunction):
-    """A vectorised callable of the counts."""
+    """A vectorised callable of the counts, and of numbers that stay."""
 
     sizes: Shape
     formula: Callable[..., Any]
     by_calls: bool = False
+    fixed: tuple[Any, ...] = ()
 
     def __call__(self, *counts: Any) -> Array:
-        return np.asarray(self.formula(*counts), dtype=np.float64)
+        return np.asarray(self.formula(*counts, *self.fixed), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

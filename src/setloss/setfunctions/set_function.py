@@ -142,9 +142,17 @@ class SetFunction:
 
         ``l({0, 2})`` and ``l([1, 0, 1, 0])`` are l of the elements 0 and 2 of four.
         """
-        masks = _as_masks(members, self.p)
+        if isinstance(members, AbstractSet) and members <= set(range(self.p)):
+            members = np.isin(np.arange(self.p), list(members))
+        masks = np.asarray(members)
+        is_mask = masks.dtype == bool or bool(np.all((masks == 0) | (masks == 1)))
+        if not is_mask or masks.ndim not in (1, 2) or masks.shape[-1] != self.p:
+            raise ValueError(
+                f"a set is a mask of shape ({self.p},) or (n, {self.p}), of booleans or of 0 and 1, or a Python set "
+                f"of elements from 0 to {self.p - 1}; got {masks.dtype} of shape {masks.shape}"
+            )
         member = self.partition == np.arange(len(self.sizes))[:, None]
-        values = self.counts(*(masks @ member.T.astype(np.intp)).T)
+        values = self.counts(*(masks.astype(bool) @ member.T.astype(np.intp)).T)
         return float(values) if masks.ndim == 1 else values
 
     def at(self, *counts: Any) -> Any:
@@ -252,20 +260,6 @@ class SetFunction:
         if self.counts.cells <= MAX_CELLS and not self.counts.by_calls:
             values = np.array2string(self.table.ravel(), precision=4, threshold=8, edgeitems=4)
         return f"SetFunction(p={self.p}, {kind}: {' '.join(values.split())})"
-
-
-def _as_masks(members: ArrayLike | AbstractSet[int], p: int) -> NDArray[np.bool_]:
-    """Boolean masks, from masks of 0 and 1 or from the elements of one set."""
-    if isinstance(members, AbstractSet) and members <= set(range(p)):
-        return np.isin(np.arange(p), list(members))
-    array = np.asarray(members)
-    is_mask = array.dtype == bool or bool(np.all((array == 0) | (array == 1)))
-    if not is_mask or array.ndim not in (1, 2) or array.shape[-1] != p:
-        raise ValueError(
-            f"a set is a mask of shape ({p},) or (n, {p}), of booleans or of 0 and 1, or a Python set of elements "
-            f"from 0 to {p - 1}; got {array.dtype} of shape {array.shape}"
-        )
-    return array.astype(bool, copy=False)
 
 
 def _called(function: Callable[[frozenset[int]], Any], *counts: Any) -> Array:
