@@ -123,10 +123,14 @@ class Rescaling(FunctionSurrogate):
     def _best_counts(self, ranked: list[Ranked]) -> list[int]:
         """The kind of set function picks the algorithm; `setloss.plans` does the same for compiled cuts."""
         weight, counts = unscaled(self.one.counts)
+        best = [group.negative for group in ranked]
         if isinstance(counts, Sum) and not counts.terms:
-            return [group.negative for group in ranked]
+            return best
         if isinstance(counts, CountCurve):
-            return self._scan_axis(counts, weight, ranked)
+            others = sum(group.sums[group.negative] for b, group in enumerate(ranked) if b != counts.axis)
+            values = self.objective(weight * counts.values, ranked[counts.axis].sums + others)
+            best[counts.axis] = int(np.argmax(values))
+            return best
         if counts.cells > GRID_CELLS and len(ranked) == 2 and counts.concave_in_last:
             return self._search_concave(self.one.counts, *ranked)
         if counts.cells > MAX_CELLS or (counts.by_calls and self.p > MAX_ENUMERATED_ELEMENTS):
@@ -140,13 +144,6 @@ class Rescaling(FunctionSurrogate):
             total = total[..., None] + group.sums
         values = self.objective(self.one.table, total)
         return [int(a) for a in np.unravel_index(int(np.argmax(values)), values.shape)]
-
-    def _scan_axis(self, counts: CountCurve, weight: float, ranked: list[Ranked]) -> list[int]:
-        best = [group.negative for group in ranked]
-        others = sum(group.sums[group.negative] for b, group in enumerate(ranked) if b != counts.axis)
-        values = self.objective(weight * counts.values, ranked[counts.axis].sums + others)
-        best[counts.axis] = int(np.argmax(values))
-        return best
 
     def _search_concave(self, counts: CountFunction, first: Ranked, last: Ranked) -> list[int]:
         """Binary search in the last count, for every value of the first at once."""

@@ -118,9 +118,8 @@ class CountFunction(ABC):
                 f"{MAX_CELLS}. Use a loss with a closed form (Dice, Jaccard, Tversky with beta >= 1/2, "
                 "cost curves), or fewer elements per set."
             )
-        grid = np.indices(shape, sparse=True)
-        if base is not None:
-            grid = tuple(axis + start for axis, start in zip(grid, base, strict=True))
+        starts = base or (0,) * len(shape)
+        grid = tuple(axis + start for axis, start in zip(np.indices(shape, sparse=True), starts, strict=True))
         values = np.broadcast_to(self(*grid), shape)
         return np.ascontiguousarray(values, dtype=np.float64)
 
