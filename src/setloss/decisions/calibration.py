@@ -13,9 +13,8 @@ A bag of more than `LONGEST` frames is read through that many of them, spread ev
 model is fitted and when it decides: its cost is then that of a sort.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +52,7 @@ class LabelPotentials:
     spread: float = 1.0
 
     @classmethod
-    def seen(cls, counts: NDArray[np.intp], labels: int) -> LabelPotentials:
+    def seen(cls, counts: NDArray[np.intp], labels: int) -> Self:
         """For numbers of positives as they were seen; somewhat larger ones are possible, up to all `labels`."""
         most = int(counts.max(initial=0))
         return cls(min(labels, most + max(2, most // 4)), max(1.0, float(counts.std())))

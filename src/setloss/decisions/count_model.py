@@ -14,8 +14,6 @@ computed at this theta, without sizes that are negligible. Those that still do a
 scores are certain of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -195,7 +193,7 @@ class SetsOfOneSize:
         return self.potentials.shape == (1, self.scores.shape[1] + 1) and not self.potentials.any()
 
     @property
-    def falling(self) -> SetsOfOneSize:
+    def falling(self) -> "SetsOfOneSize":
         """The same examples, their scores from the largest on."""
         return SetsOfOneSize(-np.sort(-self.scores, axis=1), self.potentials, self.is_tilted)
 
@@ -213,7 +211,7 @@ class SetsOfOneSize:
                 part[~safe] = again
         return found
 
-    def tilted(self, rows: Flags) -> SetsOfOneSize:
+    def tilted(self, rows: Flags) -> "SetsOfOneSize":
         """Examples whose sums underflow, with shifted scores and potentials: the same model at the largest Z."""
         if self.is_tilted:
             apart = np.ptp(self.scores[rows], axis=1).max()
@@ -236,7 +234,7 @@ class SetsOfOneSize:
     def _all_potentials(self) -> Array:
         return np.broadcast_to(self.potentials, (len(self.scores), self.potentials.shape[1]))
 
-    def take(self, rows: NDArray[np.intp] | Flags) -> SetsOfOneSize:
+    def take(self, rows: NDArray[np.intp] | Flags) -> "SetsOfOneSize":
         """Some of the examples."""
         potentials = self.potentials if len(self.potentials) == 1 else self.potentials[rows]
         return SetsOfOneSize(self.scores[rows], potentials, self.is_tilted)

@@ -11,9 +11,8 @@ A quasi-Newton method takes about ten passes over the sets, in coordinates in wh
 the identity.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -153,7 +152,7 @@ class _Problem:
     root: Array
 
     @classmethod
-    def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> _Problem:
+    def of(cls, data: HeldOut, family: Potentials | None, widths: Widths) -> Self:
         parts = _parts_of(data)
         mean, unit = _mean_and_unit(parts)
         by_bias, first, second = np.zeros(_biases(data)), 0.0, 0.0

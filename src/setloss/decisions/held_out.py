@@ -3,8 +3,6 @@
 `setloss.decisions.threshold_scan` finds thresholds on them, `setloss.decisions.fitting` count models.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +31,7 @@ class HeldOut:
     folds: NDArray[np.intp]
     bags: Bags | None = None
 
-    def part(self, kept: Flags) -> HeldOut:
+    def part(self, kept: Flags) -> "HeldOut":
         """Some of the sets."""
         elements, bags = kept, None
         if self.bags is not None:
@@ -42,11 +40,11 @@ class HeldOut:
         scores, truth, known = self.scores[elements], self.truth[elements], self.known[elements]
         return HeldOut(scores, truth, known, self.weights[kept], self.folds[kept], bags)
 
-    def without(self, fold: int) -> HeldOut:
+    def without(self, fold: int) -> "HeldOut":
         """The same sets, those of a fold with weight 0."""
         return replace(self, weights=np.where(self.folds == fold, 0.0, self.weights))
 
-    def sample(self, most: int) -> HeldOut:
+    def sample(self, most: int) -> "HeldOut":
         """At most so many of the sets, at random."""
         if len(self) <= most:
             return self

@@ -18,8 +18,6 @@ at t is at most the shares of the starts in (s, t]. These intervals are disjoint
 probabilities that some bad t passes add up to at most 1 - confidence.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,14 +150,7 @@ def make_promise(
 
 
 def largest_loss(loss: CountLoss, sizes: Any) -> float:
-    """The largest possible loss of sets of these sizes: with everything wrong, unless the loss falls somewhere.
-
-    Examples
-    --------
-    >>> from setloss.losses import Dice, Hamming
-    >>> largest_loss(Dice(), [3, 5]), largest_loss(Hamming(normalize=False), [3, 5])
-    (1.0, 5.0)
-    """
+    """The largest possible loss of sets of these sizes: with everything wrong, unless the loss falls somewhere."""
     most = 0.0
     for p in np.unique(sizes).tolist():
         positives = np.arange(p + 1)

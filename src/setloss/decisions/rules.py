@@ -12,12 +12,10 @@ that are equally good differ by chance on held-out folds; that chance then decid
 numbers to learn, so where there are many sets, `MOST_SETS` of them, at random, are enough for everything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import stdtrit
@@ -103,7 +101,7 @@ class RuleLearner:
     family: Potentials | None
 
     @classmethod
-    def of(cls, data: HeldOut) -> RuleLearner:
+    def of(cls, data: HeldOut) -> Self:
         """Sets and the family of potentials that their kind and their numbers of positives ask for."""
         data = data.sample(MOST_SETS)
         family: Potentials = BagPotentials()

@@ -6,8 +6,6 @@ takes certainty for twice the largest odds, for or against, of those that are no
 predictions. Only `setloss.decisions.decide` and `CountModel` take certainty at its word.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -159,13 +159,6 @@ def measure_multipliers(
     ``multipliers`` are fixed-point numbers (`to_fixed`): z of `free_cells`, then y in the row order of
     `second_difference_matrix`; negative ones count as zero. The residual is the larger of rho and sigma. The dual
     value is a true bound: that of y, shrunk until no column exceeds its weight. Without f it is l - g.
-
-    Examples
-    --------
-    >>> table = np.array([0.0, 1.0, 1.0, 2.0])
-    >>> solution = solve_program(table)
-    >>> measure_multipliers(table, solution.supermodular, solution.multipliers).column_residual
-    0.0
     """
     free, weights = free_cells(table.shape), exact_weights(table.shape)
     multipliers = np.maximum(multipliers, 0)

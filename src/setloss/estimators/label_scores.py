@@ -194,18 +194,7 @@ def _second(chances: Any, classes: Any) -> Array:
 
 
 class LabelwiseClassifier(MultiOutputClassifier):
-    """`MultiOutputClassifier` that takes missing labels: each is left out of the training of its own classifier.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from setloss.estimators.label_scores import LabelwiseClassifier
-    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> Y = np.array([[0, 1], [0, np.nan], [1, 0], [1, 0]])
-    >>> LabelwiseClassifier(LogisticRegression()).fit(X, Y).predict(X).tolist()
-    [[0, 1], [0, 0], [1, 0], [1, 0]]
-    """
+    """`MultiOutputClassifier` that takes missing labels: each is left out of the training of its own classifier."""
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Train on X (n, d) and labels Y (n, p) or (n,) in {0, 1}, NaN where one is missing."""

@@ -6,10 +6,9 @@ formulas are those of `setloss.setfunctions.tversky`: plain arithmetic, which ru
 inside the kernels.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -38,7 +37,7 @@ class Sorted:
     negatives: Tensor
 
     @classmethod
-    def of(cls, margins: Tensor, truth: Tensor, valid: Tensor | None) -> Sorted:
+    def of(cls, margins: Tensor, truth: Tensor, valid: Tensor | None) -> Self:
         """One stable sort; masked elements sort as if their margin were infinite."""
         wide = torch.float32 if margins.device.type == "mps" else torch.float64
         keys = margins if valid is None else margins.masked_fill(~valid, torch.inf)

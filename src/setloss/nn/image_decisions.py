@@ -10,10 +10,8 @@ images, and the pixels decide about the others only. With P_0 the probability of
     E score(nothing) = e,      E score(A) = (1 - e) / (1 - P_0) E[score(A); pixels independent].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -153,7 +151,7 @@ class Images:
     @classmethod
     def of(
         cls, logits: Tensor, scores: Scores, mode: Mode, mask: Tensor | None, calibration: PixelCalibration
-    ) -> Images:
+    ) -> Self:
         """Refuses probabilities that would be taken for logits."""
         values = logits.detach().cpu().double()
         if values.numel():

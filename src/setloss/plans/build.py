@@ -34,18 +34,7 @@ MANY_ELEMENTS = 2048
 
 @dataclass(frozen=True)
 class LossSurrogate:
-    """An operator, of the given scale where it is a name, on a loss: the surrogates of all sets.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from setloss import Dice
-    >>> dice = LossSurrogate(Dice(), "bd", 2.0)
-    >>> dice.closed, len(dice.plans(np.arange(1, 477), np.full(476, 20)).records)
-    (True, 476)
-    >>> dice.on_counts(2, 1)([0.5, 2.0, -0.5])
-    0.45
-    """
+    """An operator, of the given scale where it is a name, on a loss: the surrogates of all sets."""
 
     loss: Loss
     operator: str | Operator
