@@ -46,7 +46,7 @@ from benchmarks.enumeration import (
 from setloss import CostCurve
 from setloss.decisions import decide, expected_losses_of
 from setloss.decisions.pixels import decide_pixels
-from setloss.decomposition import lower_bound
+from setloss.decomposition import optimality
 from setloss.estimators import SetClassifier
 from setloss.losses import from_set_function
 from setloss.losses.custom import CallableLoss
@@ -97,7 +97,7 @@ def judge_wide(rng: Generator) -> float:
     rounding of the values of the table to floats. Outside: the refusal, unless g is 0 or there is one group, which
     may be answered, and rightly.
     """
-    limit = lower_bound.MAX_RANGE
+    limit = optimality.MAX_RANGE
     shape = [(2, 2), (2, 2, 2), (5,), (3, 2), (4, 3), (3, 3), (2, 2, 3), (2, 2, 2, 2), (4, 4)][rng.integers(9)]
     decades = int(rng.integers(0, 9)) if rng.random() < 0.8 else 15
     digits = rng.integers(-3, 6, shape) * 10 ** rng.integers(0, decades + 1, shape)
@@ -420,9 +420,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--case", type=int, help="one case of a part, as a failure names it")
-    parser.add_argument("--limit", type=float, default=lower_bound.MAX_RANGE, help="range of D that is tried")
+    parser.add_argument("--limit", type=float, default=optimality.MAX_RANGE, help="range of D that is tried")
     options = parser.parse_args()
-    lower_bound.MAX_RANGE = options.limit
+    optimality.MAX_RANGE = options.limit
     failed = 0
     for number, (name, (judge, share)) in enumerate(PARTS.items()):
         if options.only not in (None, name):
