@@ -49,6 +49,7 @@ from setloss.decisions.pixels import decide_pixels
 from setloss.decomposition import optimality
 from setloss.estimators import SetClassifier
 from setloss.losses import from_set_function
+from setloss.losses.counts_of_errors import TverskyFamily
 from setloss.losses.custom import CallableLoss
 from setloss.operators import operator_named
 from setloss.plans.batch import batch_surrogate
@@ -344,7 +345,7 @@ def judge_pixels(rng: Generator) -> float:
     found = decide_pixels(given, loss, scores="probabilities", mask=counted)
     assert not found.sets[p:].any()
     answers = [(found.sets[:p], found.expected_loss, found.error, found.regret)]
-    if isinstance(loss, setloss.losses.TverskyFamily):
+    if isinstance(loss, TverskyFamily):
         by_moments = decide_pixels(chances, loss, scores="probabilities", method="moments")
         answers.append((by_moments.sets, by_moments.expected_loss, by_moments.error, by_moments.regret))
         tensors = [torch.tensor(array[None]) for array in (given, counted)]

@@ -130,7 +130,7 @@ class PlainCuttingPlane(CuttingPlane):
     exact: bool = False
 
     def start(self, problem: Reachable, warm: Solution | None) -> PlaneState:
-        return PlaneState(np.zeros(problem.shape), exact=self.exact)
+        return PlaneState(np.zeros(problem.shape))
 
     def step(self, problem: Reachable, state: PlaneState, tol: float) -> None:
         target = state.best

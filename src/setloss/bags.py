@@ -1,10 +1,8 @@
 """Ragged data: elements (frames, labels, pixels) gathered in bags, stored flat with offsets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,7 +30,7 @@ class Bags:
     ids: NDArray[Any] | None = None
 
     @classmethod
-    def from_offsets(cls, offsets: ArrayLike) -> Bags:
+    def from_offsets(cls, offsets: ArrayLike) -> Self:
         """Bags one after the other, bag i from ``offsets[i]`` up to ``offsets[i + 1]``."""
         array = np.asarray(offsets)
         if array.ndim != 1 or array.size < 1 or not np.issubdtype(array.dtype, np.integer) or array[0] != 0:
@@ -43,7 +41,7 @@ class Bags:
         return cls(array.astype(np.intp))
 
     @classmethod
-    def from_groups(cls, groups: ArrayLike) -> Bags:
+    def from_groups(cls, groups: ArrayLike) -> Self:
         """One bag per distinct id; bags are in sorted order of their ids, elements keep their order."""
         array = group_array(groups)
         try:

@@ -14,8 +14,8 @@ from helpers.definitions import lovasz_cut, margin_cut, slack_cut
 from helpers.reference import masks
 from setloss import CostCurve, Dice, FBeta, Hamming, Jaccard, Loss, Tversky, decompose, from_counts
 from setloss.losses import PAPER_CURVES
-from setloss.nn import device, set_loss
-from setloss.nn.cuts import make_plan
+from setloss.nn import set_loss
+from setloss.nn.cuts import device_cuts, make_plan
 
 # ---------------------------------------------------------------- losses by definition
 
@@ -137,7 +137,7 @@ def by_loss(loss, operator, scores, truth, valid, scale):
 
 def by_device(loss, operator, scores, truth, valid, scale):
     """(values, gradients) of the tensor operations that other devices run."""
-    return device.cuts(scores, truth, valid, make_plan(loss, operator, scale))
+    return device_cuts(scores, truth, valid, make_plan(loss, operator, scale))
 
 
 PATHS = {"host": by_loss, "device": by_device}

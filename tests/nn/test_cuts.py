@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from helpers.torch_judge import CASES, PAIRS, PATHS, assert_close, draw, plan_of, surrogate
 from setloss import Jaccard
-from setloss.nn import device
+from setloss.nn.cuts import runs_on_devices
 
 _closed = {repr(plan_of(*pair).read(5, 3)): pair for pair in reversed(PAIRS) if plan_of(*pair).closed}
 CLOSED = list(_closed.values())[::-1]
 """What works at any size; every closed form once, the hinge for one."""
 
-ON_DEVICE = [pair for pair in CLOSED if device.runs_here(plan_of(*pair))]
+ON_DEVICE = [pair for pair in CLOSED if runs_on_devices(plan_of(*pair))]
 """What tensor operations can do on a device."""
 
 ON_PATHS = [("host", *pair) for pair in PAIRS] + [("device", *pair) for pair in ON_DEVICE]

@@ -11,8 +11,8 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from helpers.torch_judge import draw, plan_of
 from setloss import Dice, Jaccard
-from setloss.nn import SetLoss, device, set_loss
-from setloss.nn.cuts import cuts, graph_arguments, make_plan
+from setloss.nn import SetLoss, set_loss
+from setloss.nn.cuts import cuts, device_cuts, graph_arguments, make_plan
 
 WAITS = {
     torch.ops.aten._local_scalar_dense.default,
@@ -60,7 +60,7 @@ def test_a_step_is_one_sort_and_as_many_operations_at_any_size(name, operator):
     for width in (64, 4096):
         scores, truth, _ = draw((3, width), seed=45)
         with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-            device.cuts(scores, truth, None, plan_of(name, operator))
+            device_cuts(scores, truth, None, plan_of(name, operator))
         counts.append({event.key: event.count for event in profile.key_averages() if event.key.startswith("aten::")})
     assert counts[0] == counts[1]
     assert counts[0]["aten::sort"] == 1

@@ -8,7 +8,7 @@ partition function, marginals, count probabilities, and the likelihood with its 
 drawn from a joint model instead, and `make_promise` says up to which expected loss answers can be trusted.
 """
 
-from setloss.decisions.count_model import CountModel, Likelihood
+from setloss.decisions.count_model import CountModel
 from setloss.decisions.decision import Decision, decide, expected_losses, expected_losses_of
 from setloss.decisions.promises import Promise, make_promise
 from setloss.decisions.samples import SampleDecision, decide_samples
@@ -16,7 +16,6 @@ from setloss.decisions.samples import SampleDecision, decide_samples
 __all__ = [
     "CountModel",
     "Decision",
-    "Likelihood",
     "Promise",
     "SampleDecision",
     "decide",

@@ -34,12 +34,6 @@ class Likelihood:
     """log P of the labels of each example, and its gradients.
 
     `scores` has the shape of the scores. `counts` is (n, K + 1); with bags it is flat, p_i + 1 numbers for each bag.
-
-    Examples
-    --------
-    >>> found = CountModel([[1.0, -1.0]], [0.0, 0.0, 0.0]).likelihood([[1, 0]])
-    >>> found.values.round(3), found.scores.round(3)
-    (array([-0.627]), array([[ 0.269, -0.269]]))
     """
 
     values: Array

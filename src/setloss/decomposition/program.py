@@ -88,11 +88,6 @@ def solve_program(table: Array) -> ProgramSolution:
     """D of a function of two or more elements, given by its table over counts; or a `DecompositionError`.
 
     Values are right within `optimality.MAX_RANGE`, which the caller sees to.
-
-    Examples
-    --------
-    >>> solve_program(np.array([0.0, 0.0, 2.0])).supermodular
-    array([0., 0., 2.])
     """
     refuse_if_too_large(table.shape)
     # The program sees l times a power of two, at most 1 where l is not modular.

@@ -20,7 +20,6 @@ from setloss.losses.counts_of_errors import (
     Hamming,
     Jaccard,
     Tversky,
-    TverskyFamily,
     loss_of,
 )
 from setloss.losses.custom import from_counts, from_metric, from_set_function, remembered
@@ -39,7 +38,6 @@ __all__ = [
     "Jaccard",
     "Loss",
     "Tversky",
-    "TverskyFamily",
     "as_loss",
     "from_counts",
     "from_metric",

@@ -19,13 +19,7 @@ Knots = tuple[tuple[float, float], ...]
 
 
 class TverskyFamily(CountLoss):
-    """1 - TP / (TP + a FP + b FN).
-
-    Examples
-    --------
-    >>> Dice().weights, FBeta(2.0).weights, isinstance(Jaccard(), TverskyFamily)
-    ((0.5, 0.5), (0.8, 0.2), True)
-    """
+    """1 - TP / (TP + a FP + b FN)."""
 
     zero_division: float
 

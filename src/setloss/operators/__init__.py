@@ -19,7 +19,7 @@ from typing import Any
 
 from setloss.decomposition import decompose
 from setloss.losses.families import Family
-from setloss.operators.cut import Cut, Surrogate, SurrogateSum
+from setloss.operators.cut import Cut, Surrogate
 from setloss.operators.lovasz import Hinge, LovaszHinge, PositivePart, hinge_like
 from setloss.operators.rescaling import MarginRescaling, Scale, SlackRescaling, check_scale
 from setloss.setfunctions.set_function import SetFunction
@@ -32,7 +32,6 @@ __all__ = [
     "MarginRescaling",
     "SlackRescaling",
     "Surrogate",
-    "SurrogateSum",
     "operator_named",
 ]
 

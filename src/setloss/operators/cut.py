@@ -131,17 +131,7 @@ class Surrogate(ABC):
 
 @dataclass(frozen=True)
 class SurrogateSum(Surrogate):
-    """``sum_t weight_t B_t``; its cut is the sum of their cuts, from one sort.
-
-    Examples
-    --------
-    >>> from setloss import Dice
-    >>> from setloss.operators import MarginRescaling, SlackRescaling
-    >>> function = Dice().on_counts(2, 1)
-    >>> mean = 0.5 * SlackRescaling(function) + 0.5 * MarginRescaling(function)
-    >>> type(mean).__name__, len(mean.terms), round(float(mean([0.0, 0.0, 0.0])), 3)
-    ('SurrogateSum', 2, 1.0)
-    """
+    """``sum_t weight_t B_t``; its cut is the sum of their cuts, from one sort."""
 
     terms: tuple[tuple[float, Surrogate], ...]
 

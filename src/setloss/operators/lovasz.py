@@ -1,10 +1,8 @@
 """The Lovász hinge of a submodular function (Definition 8)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,7 +62,7 @@ class LovaszHinge(FunctionSurrogate):
             )
 
     @classmethod
-    def of_closure(cls, function: SetFunction | Family) -> LovaszHinge:
+    def of_closure(cls, function: SetFunction | Family) -> Self:
         """The Lovász hinge of the monotone closure f_up(A) = min over B containing A of f(B)."""
         if isinstance(function, Family):
             return cls(ClosedFamily(function))

@@ -6,8 +6,6 @@ surrogate is read as a record where it can be. Where it cannot, as those that us
 `cut`, bag by bag: a hundred times as long as by the kernels, and said once. Whatever works with plans works with it.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +58,7 @@ class LossSurrogate:
         cached = _small_surrogate if positives + negatives <= MANY_ELEMENTS else _large_surrogate
         return cached(self, positives, negatives)
 
-    def plans(self, positives: Counts, negatives: Counts) -> Plans | PythonPlans:
+    def plans(self, positives: Counts, negatives: Counts) -> "Plans | PythonPlans":
         """The plans of sets with these numbers of positives and negatives."""
         reading = self.read(positives, negatives)
         if reading is not None:

@@ -83,14 +83,6 @@ class BatchCuts:
 
     Where `exact` is False a heuristic was asked, and `values` is what it saw: the cuts are minorants that need not
     touch.
-
-    Examples
-    --------
-    >>> from setloss import Dice
-    >>> from setloss.plans.batch import batch_surrogate
-    >>> cuts = batch_surrogate(Dice(), [1, 0, 1], [0, 2, 3], "lovasz").cuts(np.array([2.0, 0.5, -1.0]))
-    >>> cuts.values.round(3), cuts.slopes.round(3)
-    (array([0.167, 2.   ]), array([0.   , 0.333, 1.   ]))
     """
 
     offsets: Array
