@@ -26,7 +26,7 @@ from sklearn.svm import SVC, LinearSVC
 import setloss
 from helpers.forged import change, text
 from setloss.cli.commands import InputError, LossOptions
-from setloss.cli.inputs import TrainedModel
+from setloss.cli.model_and_data import TrainedModel
 from setloss.estimators import SetClassifier, SetClassifierCV, SetDecisionCV
 from setloss.io.models import ModelFileError, load, save
 from setloss.losses import CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, from_counts

@@ -24,7 +24,7 @@ from setloss.cli.commands import (
     with_option_groups,
     writing,
 )
-from setloss.cli.inputs import DataOptions, ModelArgument, TrainedModel, TrustedOption, has_labels, in_use
+from setloss.cli.model_and_data import DataOptions, ModelArgument, TrainedModel, TrustedOption, has_labels, in_use
 from setloss.cli.progress import Waiting
 from setloss.files import replacing
 from setloss.io.data import listed

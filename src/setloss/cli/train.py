@@ -22,7 +22,7 @@ from setloss.cli.commands import (
     say,
     with_option_groups,
 )
-from setloss.cli.inputs import DataOptions, Source
+from setloss.cli.model_and_data import DataOptions, Source
 from setloss.cli.progress import Waiting
 from setloss.defaults import LINEAR_MODELS
 from setloss.io.models import save
