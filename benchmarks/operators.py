@@ -12,8 +12,8 @@ from benchmarks import cold_start
 from benchmarks.measure import Row, best_time, side_by_side, tracks
 from setloss.compilation import kernel
 from setloss.losses import PAPER_CURVES
-from setloss.plans.batch import batch_surrogate
-from setloss.plans.kernels import BUCKETS, sort_elements
+from setloss.plans.batch import SortSpace, batch_surrogate, space_for_sorting
+from setloss.plans.kernels import sort_elements
 
 PAPER_SECONDS = 0.060
 """Table 3 of the paper: one loss-augmented inference of B_D with loss 1 at p = 100."""
@@ -26,13 +26,12 @@ def sort_bags(margins: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None
 
 
 @kernel()
-def order_bags(
-    margins: np.ndarray, order: np.ndarray, spare: np.ndarray, tallies: np.ndarray, keys: np.ndarray
-) -> None:
+def order_bags(margins: np.ndarray, order: np.ndarray, space: SortSpace) -> None:
+    spare, tallies, keys, words = space
     for i in range(len(margins)):
         for j in range(margins.shape[1]):
             order[i, j] = j
-        sort_elements(margins[i], order[i], spare, tallies, keys)
+        sort_elements(margins[i], order[i], spare, tallies, keys, words)
 
 
 @kernel()
@@ -56,8 +55,8 @@ def sort_rows() -> Iterator[Row]:
     """`sort_elements` against the argsort that kernels can call, numba's, and NumPy's, which they cannot."""
     for bags, p in ((50_000, 10), (10_000, 50), (4000, 159), (500, 1000), (100, 5000), (1, 1_000_000)):
         margins, order = np.random.default_rng(2).normal(size=(bags, p)), np.empty((bags, p), dtype=np.int64)
-        space = np.empty(p, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64), np.empty(p)
-        ours = processor_seconds(lambda m=margins, o=order, s=space: order_bags(m, o, *s))
+        space = space_for_sorting(p, np.float64)
+        ours = processor_seconds(lambda m=margins, o=order, s=space: order_bags(m, o, s))
         numba = processor_seconds(lambda m=margins, o=order: argsort_bags(m, o))
         numpy = processor_seconds(lambda m=margins: np.argsort(m, axis=1, kind="stable"))
         yield Row(f"order of {p} margins, us / numba argsort", 1e6 * ours / bags, 1e6 * numba / bags, 1)
@@ -70,9 +69,8 @@ def sort_rows() -> Iterator[Row]:
 COMPILE = """
 import numpy as np
 from benchmarks import operators
-margins, order, tallies = np.ones((1, 100)), np.empty((1, 100), dtype=np.int64), np.empty(256, dtype=np.int64)
-space = (np.empty(100, dtype=np.int64), tallies, np.empty(100))[: 3 * ("{name}" == "order_bags")]
-operators.{name}(margins, order, *space)
+space = [operators.space_for_sorting(100, np.float64)] * ("{name}" == "order_bags")
+operators.{name}(np.ones((1, 100)), np.empty((1, 100), dtype=np.int64), *space)
 """
 
 

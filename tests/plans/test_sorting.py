@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from setloss.compilation import kernel
-from setloss.plans.kernels import BUCKETS, SMALL, sort_elements
+from setloss.plans.batch import space_for_sorting
+from setloss.plans.kernels import SMALL, sort_elements
 
 SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, 5000]
 every_size = pytest.mark.parametrize("size", SIZES)
@@ -12,15 +13,15 @@ every_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f
 
 
 @kernel()
-def sort(margins, order, spare, tallies, keys):
-    sort_elements(margins, order, spare, tallies, keys)
+def sort(margins, order, spare, tallies, keys, words):
+    sort_elements(margins, order, spare, tallies, keys, words)
 
 
 def ordered(margins, elements=None):
     """What `sort_elements` makes of the elements, all by default."""
     order = np.arange(len(margins)) if elements is None else elements.copy()
     before = margins.copy()
-    sort(margins, order, np.full(len(order), -1), np.full(BUCKETS, -1), np.full(len(order), np.nan))
+    sort(margins, order, *space_for_sorting(len(margins), margins.dtype))
     np.testing.assert_array_equal(margins.view(np.uint8), before.view(np.uint8))
     return order
 

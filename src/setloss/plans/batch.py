@@ -159,28 +159,45 @@ def share_out(work: Callable[[int, int], None], n: int, threads: int) -> None:
         list(pool.map(work, shares[:-1], shares[1:]))
 
 
+class SortSpace(NamedTuple):
+    """Workspace for sorting the elements of one bag."""
+
+    spare: Any  # a second array for them
+    tallies: Any  # counters
+    keys: Any  # their margins
+    words: Any  # the same memory, 32 bits at a time
+
+
 class CutSpace(NamedTuple):
     """Workspace for the cut of one bag, whatever its plan is."""
 
     order: Any  # the elements, as they are sorted
-    spare: Any  # a second array for sorting them
-    ranked: Any  # the same memory: their margins in this order, then those of group after group
-    tallies: Any  # counters of radix sort
-    sums: Any  # of the smallest margins of each group; while they are sorted, margins
+    sorting: SortSpace
+    ranked: Any  # the memory of `spare`: margins in this order, then those of group after group
+    sums: Any  # the memory of `keys`: of the smallest margins of each group
     counts: Any  # of each group in the worst set
     turning: Any  # of each group in the cell that is looked at
     within: Any  # of each group among the ranked elements
 
 
-def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
-    """Workspace for bags of up to `widest` elements with margins of this type."""
+def space_for_sorting(widest: int, dtype: Any) -> SortSpace:
+    """Workspace for up to `widest` elements with margins of this type."""
     from setloss.plans.kernels import BUCKETS
 
+    spare, tallies = (
+        np.empty(widest * np.dtype(dtype).itemsize // 4, dtype=np.int64),
+        np.empty(BUCKETS, dtype=np.int64),
+    )
+    keys = np.empty(widest)
+    return SortSpace(spare, tallies, keys.view(dtype), keys.view(np.int32))
+
+
+def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
+    """Workspace for bags of up to `widest` elements with margins of this type."""
     axes = plans.sizes.shape[1]
-    spare = np.empty(-(-2 * widest * np.dtype(dtype).itemsize // 8), dtype=np.int64)
-    order, tallies = np.empty(widest, dtype=np.int64), np.empty(BUCKETS, dtype=np.int64)
-    counts, turning, within = np.empty((3, axes), dtype=np.int64)
-    return CutSpace(order, spare, spare.view(dtype), tallies, np.empty(widest + axes), counts, turning, within)
+    sorting = space_for_sorting(widest + axes, dtype)
+    ranked, sums = sorting.spare.view(dtype), sorting.words.view(np.float64)
+    return CutSpace(np.empty(widest, dtype=np.int64), sorting, ranked, sums, *np.empty((3, axes), dtype=np.int64))
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

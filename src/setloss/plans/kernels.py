@@ -18,8 +18,8 @@ SMALL = 160
 """Up to this many elements are sorted by their ranks: n^2 / 2 comparisons, several at a time."""
 
 BUCKETS = 256
-_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
-_SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
+LOWEST = -(2**31)
+"""The highest bit of a word of 32 bits: the sign."""
 
 # ---------------------------------------------------------------- the order of margins
 # A comparison sort of a million margins costs more than all the rest of a cut; passes over eight bits each do not.
@@ -27,15 +27,12 @@ _SIGN, _ALL = np.uint32(0x80000000), np.uint32(0xFFFFFFFF)
 
 
 @inner_kernel(forceinline=True)
-def sort_elements(margins, order, spare, tallies, keys):
-    """Sort the elements in `order`, given in ascending order, by their margins.
-
-    `spare` and `keys`, of floats, are workspace as long as `order`, `tallies` for `BUCKETS` counters.
-    """
+def sort_elements(margins, order, spare, tallies, keys, words):
+    """Sort the elements in `order`, given in ascending order, by their margins; for the others see `SortSpace`."""
     if len(order) <= SMALL:
         _ranks(margins, order, spare, tallies, keys)
     else:
-        _radix(margins, order, spare, tallies)
+        _radix(margins, order, spare, tallies, keys, words)
 
 
 @inner_kernel(forceinline=True)
@@ -57,27 +54,30 @@ def _ranks(margins, order, spare, ranks, keys):
 
 
 @inner_kernel(forceinline=True)
-def _radix(margins, order, spare, tallies):
-    """Word by word: the lower half of a float64 first, then the upper half, or the one word of a float32."""
-    words = margins.view(np.uint32)
-    width = np.uint64(len(words) // len(margins))
-    source, target = order.view(np.uint64), spare.view(np.uint64)
+def _radix(margins, order, spare, tallies, keys, words):
+    """Word by word: the lower half of a float64 first, then the upper half, or the one word of a float32.
+
+    What is moved is word << 32 | element. As unsigned words, floats of either sign ascend once negative ones are
+    inverted and others have the highest bit; -0 is 0.
+    """
+    source, target, width = order, spare[: len(order)], margins.itemsize // 4
+    for k in range(len(order)):
+        keys[order[k]] = margins[order[k]]
     for word in range(width):
-        for k in range(len(source)):
-            element = source[k] & _LOW
-            first, top = words[width * element], words[width * element + width - np.uint64(1)]
-            part = words[width * element + np.uint64(word)]
-            # As unsigned words, floats of either sign ascend once negative ones are inverted; -0 is 0.
-            if top >= _SIGN and (top > _SIGN or (width > 1 and first > 0)):
-                part = part ^ _ALL
+        for k in range(len(order)):
+            element = source[k] & ELEMENT
+            first = width * element
+            part, top = np.int64(words[first + word]), words[first + width - 1]
+            if top < 0 and (top > LOWEST or (width > 1 and words[first] != 0)):
+                part = ~part
             elif word == width - 1:
-                part = part | _SIGN
-            source[k] = (np.uint64(part) << _WORD) | element
+                part |= LOWEST
+            source[k] = (part << 32) | element
         for digit in range(4):
-            if _sort_digit(source, target, _WORD + np.uint64(8 * digit), tallies):
+            if _sort_digit(source, target, 32 + 8 * digit, tallies):
                 source, target = target, source
-    for k in range(len(source)):
-        order[k] = np.int64(source[k] & _LOW)
+    for k in range(len(order)):
+        order[k] = source[k] & ELEMENT
 
 
 @inner_kernel(forceinline=True)
@@ -86,14 +86,14 @@ def _sort_digit(source, target, shift, tallies):
     for b in range(BUCKETS):
         tallies[b] = 0
     for pair in source:
-        tallies[(pair >> shift) & np.uint64(255)] += 1
-    if tallies[(source[0] >> shift) & np.uint64(255)] == len(source):
+        tallies[(pair >> shift) & 255] += 1
+    if tallies[(source[0] >> shift) & 255] == len(source):
         return False
     total = 0
     for b in range(BUCKETS):
         tallies[b], total = total, total + tallies[b]
     for pair in source:
-        bucket = (pair >> shift) & np.uint64(255)
+        bucket = (pair >> shift) & 255
         target[tallies[bucket]] = pair
         tallies[bucket] += 1
     return True
@@ -114,7 +114,8 @@ def _rank_elements(margins, partition, active_only, space):
         if not active_only or margins[i] < 1:
             order[count] = i
             count += 1
-    sort_elements(margins, order[:count], space.spare[:count], space.tallies, space.sums)
+    spare, tallies, keys, words = space.sorting
+    sort_elements(margins, order[:count], spare, tallies, keys, words)
     for k in range(count):
         i = order[k]
         ranked[k] = margins[i]
