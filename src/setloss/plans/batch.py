@@ -165,7 +165,16 @@ class SortSpace(NamedTuple):
     spare: Any  # a second array for them
     tallies: Any  # counters
     keys: Any  # their margins
-    words: Any  # the same memory, 32 bits at a time
+    words: Any  # the same memory, 32 bits at a time; None where they are at most `SMALL`
+
+
+class SearchSpace(NamedTuple):
+    """Workspace for worst sets where several counts matter."""
+
+    sums: Any  # the memory of `keys`: of the smallest margins of each group
+    counts: Any  # of each group in the worst set
+    turning: Any  # of each group in the cell that is looked at
+    within: Any  # of each group among the ranked elements
 
 
 class CutSpace(NamedTuple):
@@ -174,30 +183,29 @@ class CutSpace(NamedTuple):
     order: Any  # the elements, as they are sorted
     sorting: SortSpace
     ranked: Any  # the memory of `spare`: margins in this order, then those of group after group
-    sums: Any  # the memory of `keys`: of the smallest margins of each group
-    counts: Any  # of each group in the worst set
-    turning: Any  # of each group in the cell that is looked at
-    within: Any  # of each group among the ranked elements
+    search: SearchSpace | None  # if a plan needs it
 
 
 def space_for_sorting(widest: int, dtype: Any) -> SortSpace:
     """Workspace for up to `widest` elements with margins of this type."""
-    from setloss.plans.kernels import BUCKETS
+    from setloss.plans.kernels import BUCKETS, SMALL
 
     spare, tallies = (
         np.empty(widest * np.dtype(dtype).itemsize // 4, dtype=np.int64),
         np.empty(BUCKETS, dtype=np.int64),
     )
     keys = np.empty(widest)
-    return SortSpace(spare, tallies, keys.view(dtype), keys.view(np.int32))
+    return SortSpace(spare, tallies, keys.view(dtype), keys.view(np.int32) if widest > SMALL else None)
 
 
 def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
     """Workspace for bags of up to `widest` elements with margins of this type."""
     axes = plans.sizes.shape[1]
     sorting = space_for_sorting(widest + axes, dtype)
-    ranked, sums = sorting.spare.view(dtype), sorting.words.view(np.float64)
-    return CutSpace(np.empty(widest, dtype=np.int64), sorting, ranked, sums, *np.empty((3, axes), dtype=np.int64))
+    search = None
+    if plans.search_counts:
+        search = SearchSpace(sorting.keys.view(np.float64), *np.empty((3, axes), dtype=np.int64))
+    return CutSpace(np.empty(widest, dtype=np.int64), sorting, sorting.spare.view(dtype), search)
 
 
 def _flat_margins(margins: ArrayLike, size: int) -> NDArray[np.floating]:

@@ -29,10 +29,11 @@ LOWEST = -(2**31)
 @inner_kernel(forceinline=True)
 def sort_elements(margins, order, spare, tallies, keys, words):
     """Sort the elements in `order`, given in ascending order, by their margins; for the others see `SortSpace`."""
-    if len(order) <= SMALL:
-        _ranks(margins, order, spare, tallies, keys)
-    else:
-        _radix(margins, order, spare, tallies, keys, words)
+    if words is not None:  # else numba leaves this branch out
+        if len(order) > SMALL:
+            _radix(margins, order, spare, tallies, keys, words)
+            return
+    _ranks(margins, order, spare, tallies, keys)
 
 
 @inner_kernel(forceinline=True)

@@ -15,6 +15,7 @@ negatives are integers, arrays or tensors, which the numbers that are read then 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,12 @@ class Plans:
     sizes: NDArray[np.int64]
     values: Array
     exact = True  # every cut touches its surrogate
+
+    @cached_property
+    def search_counts(self) -> bool:
+        """Whether the worst set of some kind is searched among the counts of several groups."""
+        kinds = self.records["rescaled"]["kind"]
+        return bool(np.any((kinds != NONE) & (kinds != CURVE) & (kinds != TVERSKY_SUPERMODULAR)))
 
     @property
     def arrays(self) -> tuple[NDArray[np.void], NDArray[np.int64], Array]:

@@ -83,12 +83,14 @@ def worst_set(ranked, order, plan, tables, grouped, space, chosen):
     """Mark the set that maximises the rescaled loss in `chosen`; returns its loss and the objective."""
     if plan.rescaled.kind in (CURVE, TVERSKY_SUPERMODULAR):
         return _best_of_curve(ranked, order, plan, tables, chosen)
-    return _best_of_counts(ranked, order, plan, tables, grouped, space, chosen)
+    return _best_of_counts(ranked, order, plan, tables, grouped, space.search, chosen)
 
 
 @inner_kernel(forceinline=True)
 def _best_of_counts(ranked, order, plan, tables, grouped, space, chosen):
-    """Several counts matter."""
+    """Several counts matter. Numba leaves all but the first two lines out where the type of `space` is that of None."""
+    if space is None:  # no plan needs it
+        return 0.0, 0.0
     sums, counts, within = space.sums, space.counts, space.within
     sizes, values = tables
     _sums(ranked, order, plan.axes, grouped, sums, within)
