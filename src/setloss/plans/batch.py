@@ -171,7 +171,7 @@ class SortSpace(NamedTuple):
 class SearchSpace(NamedTuple):
     """Workspace for worst sets where several counts matter."""
 
-    sums: Any  # the memory of `keys`: of the smallest margins of each group
+    sums: Any  # of the smallest margins of each group
     counts: Any  # of each group in the worst set
     turning: Any  # of each group in the cell that is looked at
     within: Any  # of each group among the ranked elements
@@ -194,17 +194,15 @@ def space_for_sorting(widest: int, dtype: Any) -> SortSpace:
         np.empty(widest * np.dtype(dtype).itemsize // 4, dtype=np.int64),
         np.empty(BUCKETS, dtype=np.int64),
     )
-    keys = np.empty(widest)
-    return SortSpace(spare, tallies, keys.view(dtype), keys.view(np.int32) if widest > SMALL else None)
+    keys = np.empty(widest, dtype=dtype)
+    return SortSpace(spare, tallies, keys, keys.view(np.int32) if widest > SMALL else None)
 
 
 def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
     """Workspace for bags of up to `widest` elements with margins of this type."""
-    axes = plans.sizes.shape[1]
-    sorting = space_for_sorting(widest + axes, dtype)
-    search = None
+    axes, sorting, search = plans.sizes.shape[1], space_for_sorting(widest, dtype), None
     if plans.search_counts:
-        search = SearchSpace(sorting.keys.view(np.float64), *np.empty((3, axes), dtype=np.int64))
+        search = SearchSpace(np.empty(widest + axes), *np.empty((3, axes), dtype=np.int64))
     return CutSpace(np.empty(widest, dtype=np.int64), sorting, sorting.spare.view(dtype), search)
 
 
