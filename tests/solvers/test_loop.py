@@ -176,17 +176,23 @@ def test_auto_goes_on_with_admm_where_frank_wolfe_takes_many_epochs(operator, mo
     assert not isinstance(some.state, ADMMState)
 
 
-def test_auto_keeps_frank_wolfe_of_a_hinge_that_nearly_arrives(monkeypatch):
+def test_auto_keeps_frank_wolfe_while_it_nearly_arrives_and_longer_with_a_hinge(monkeypatch):
     monkeypatch.setattr(choice, "SMALL_WORK", 0)
     monkeypatch.setattr(choice, "EPOCHS", 40)
     ends = {}
-    for operator, C in (("hinge", 0.1), ("hinge", 1.0), ("slack", 1.0)):
+    for operator, C in (("hinge", 1.0), ("hinge", 3.0), ("bd", 1.0), ("bd", 3.0), ("slack", 1.0)):
         case = label_sets("dice", operator, n=80, p=10, d=30, C=C, sparse=True)
         found = solve(case.problem, "auto", Limits(1e-4))
         assert found.status is Status.CONVERGED
         assert found.iterations > choice.EPOCHS
         ends[operator, C] = isinstance(found.state, ADMMState)
-    assert ends == {("hinge", 0.1): False, ("hinge", 1.0): True, ("slack", 1.0): True}
+    assert ends == {
+        ("hinge", 1.0): False,
+        ("hinge", 3.0): True,
+        ("bd", 1.0): False,
+        ("bd", 3.0): True,
+        ("slack", 1.0): True,
+    }
 
 
 def test_auto_without_room_for_admm_keeps_frank_wolfe(monkeypatch):

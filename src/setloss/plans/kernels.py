@@ -29,11 +29,10 @@ LOWEST = -(2**31)
 @inner_kernel(forceinline=True)
 def sort_elements(margins, order, spare, tallies, keys, words):
     """Sort the elements in `order`, given in ascending order, by their margins; for the others see `SortSpace`."""
-    if words is not None:  # else numba leaves this branch out
-        if len(order) > SMALL:
-            _radix(margins, order, spare, tallies, keys, words)
-            return
-    _ranks(margins, order, spare, tallies, keys)
+    if words is not None and len(order) > SMALL:  # numba leaves a branch out that None never takes
+        _radix(margins, order, spare, tallies, keys, words)
+    else:
+        _ranks(margins, order, spare, tallies, keys)
 
 
 @inner_kernel(forceinline=True)

@@ -88,8 +88,8 @@ def worst_set(ranked, order, plan, tables, grouped, space, chosen):
 
 @inner_kernel(forceinline=True)
 def _best_of_counts(ranked, order, plan, tables, grouped, space, chosen):
-    """Several counts matter. Numba leaves all but the first two lines out where the type of `space` is that of None."""
-    if space is None:  # no plan needs it
+    """Several counts matter."""
+    if space is None:  # no plan needs it, and numba leaves the rest out
         return 0.0, 0.0
     sums, counts, within = space.sums, space.counts, space.within
     sizes, values = tables

@@ -22,8 +22,11 @@ FEW_PARAMETERS, SMALL_WORK, HANDFUL = 200, 200_000, 8
 """Cutting planes take problems of a handful of parameters; and of few, where elements times parameters are no more
 than this: a second or two, less than the kernels of the other methods take to compile on a new machine."""
 
-PLANES, EPOCHS = 150, 80
-"""Iterations of cutting planes and of Frank-Wolfe (unless a hinge nearly arrives) after which "auto" takes ADMM."""
+PLANES, EPOCHS = 150, 50
+"""Iterations of cutting planes and of Frank-Wolfe after which "auto" takes ADMM."""
+
+PATIENCE, PATIENCE_WITH_HINGE = 25, 160
+"""Frank-Wolfe goes on while so many epochs more are expected to do; those of a hinge cost least."""
 
 
 def method_named(name: str, problem: Problem, random_state: int = 0) -> Method:
@@ -86,5 +89,6 @@ def solve(
     goes_on = solver == "auto" and problem.surrogate.compiled and _fits_admm(problem)
     if not goes_on or isinstance(method, ADMM):
         return run(problem, method, limits, warm)
-    after, patient = (PLANES, False) if isinstance(method, CuttingPlane) else (EPOCHS, is_hinge(problem))
-    return run(problem, method, limits, warm, ADMM(), after, patient)  # visits of a hinge cost least
+    if isinstance(method, CuttingPlane):
+        return run(problem, method, limits, warm, ADMM(), PLANES)
+    return run(problem, method, limits, warm, ADMM(), EPOCHS, PATIENCE_WITH_HINGE if is_hinge(problem) else PATIENCE)

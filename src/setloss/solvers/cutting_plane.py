@@ -74,20 +74,27 @@ class Reachable(Protocol):
 class PlaneState(State):
     """The planes, one per row, with their offsets, multipliers, products and iterations without weight.
 
-    `place` is the best point, where the next line starts.
+    `memory` holds the planes and grows by half; `place` is the best point, where the next line starts.
     """
 
-    planes: Array = field(default_factory=lambda: np.empty((0, 0)))
+    memory: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     offsets: Array = field(default_factory=lambda: np.empty(0))
     multipliers: Array = field(default_factory=lambda: np.empty(0))
     idle: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     gram: Array = field(default_factory=lambda: np.empty((0, 0)))
     place: Place | None = None
 
+    @property
+    def planes(self) -> Array:
+        return self.memory[: len(self.offsets)]
+
     def add(self, plane: Array, offset: float) -> None:
         """One more plane, without weight."""
-        size = len(self.planes)
-        self.planes = np.vstack([self.planes.reshape(size, plane.size), plane])
+        size = len(self.offsets)
+        if size == len(self.memory):
+            before, self.memory = self.memory, np.empty((size + size // 2 + 4, plane.size))
+            self.memory[:size] = before.reshape(size, plane.size)
+        self.memory[size] = plane
         self.offsets = np.append(self.offsets, offset)
         self.multipliers, self.idle = np.append(self.multipliers, 0.0), np.append(self.idle, 0)
         gram = np.empty((size + 1, size + 1))
@@ -96,10 +103,14 @@ class PlaneState(State):
         self.gram = gram
 
     def keep(self, kept: NDArray[np.bool_]) -> None:
-        """Drop all planes but these."""
-        self.planes, self.offsets = self.planes[kept], self.offsets[kept]
-        self.multipliers, self.idle = self.multipliers[kept], self.idle[kept]
-        self.gram = self.gram[np.ix_(kept, kept)]
+        """Drop all planes but these; the last ones take the places of those that go."""
+        left = int(np.count_nonzero(kept))
+        gone, last = np.flatnonzero(~kept[:left]), left + np.flatnonzero(kept[left:])
+        self.memory[gone] = self.memory[last]
+        order = np.arange(left)
+        order[gone] = last
+        self.offsets, self.multipliers, self.idle = self.offsets[order], self.multipliers[order], self.idle[order]
+        self.gram = self.gram[np.ix_(order, order)]
 
     def solve_program(self) -> Array:
         """The program over the planes: offers its dual value and returns its W, flat."""

@@ -22,7 +22,7 @@ from setloss.typing import Array
 
 Visits = NDArray[np.int64]
 
-MOST_CUTS, FEWEST_CUTS = 64, 4
+MOST_CUTS, FEWEST_CUTS = 64, 12
 """Maximum number of active cuts per bag, and of bags short of memory."""
 
 CUT_MEMORY = 2**25

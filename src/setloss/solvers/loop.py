@@ -17,6 +17,9 @@ from setloss.solvers.solution import Record, Solution, State, Status, relative_g
 
 Callback = Callable[[Record], object]
 
+RECENT = 30
+"""Iterations that say how fast the gap falls."""
+
 
 class OutOfReachError(RuntimeError):
     """The data cannot be reached any more; `solution` is that of the last whole iteration, None before the first."""
@@ -73,17 +76,17 @@ def run(
     warm: Solution | None = None,
     then: Method | None = None,
     after: int = 0,
-    patient: bool = False,
+    patience: int = 0,
 ) -> Solution:
     """Iterate until a limit is reached; Ctrl-C returns the best solution so far.
 
-    `then` takes over from the first method after so many iterations; with `patient` not while the gap falls so fast
-    that twice as many iterations more will do. It begins where the warm start took longer than that.
+    `then` takes over from the first method after so many iterations, but not while the gap falls so fast that
+    `patience` more will do. It begins where the warm start took longer than that.
     """
     began = clock()
     if then is not None and warm is not None and warm.iterations > after:
         method, then = then, None
-    return _Run(problem, method, then, after, patient, limits, method.start(problem, warm), began).solution()
+    return _Run(problem, method, then, after, patience, limits, method.start(problem, warm), began).solution()
 
 
 @dataclass(eq=False)
@@ -94,7 +97,7 @@ class _Run:
     method: Method
     then: Method | None
     after: int
-    patient: bool
+    patience: int
     limits: Limits
     state: State
     began: float
@@ -133,7 +136,7 @@ class _Run:
     def _iterate(self) -> Status:
         state, limits = self.state, self.limits
         while self._gap() > limits.tol and state.iteration < limits.max_iter:
-            if self.then is not None and state.iteration >= self.after and not (self.patient and self._arriving()):
+            if self.then is not None and state.iteration >= self.after and not self._arriving():
                 state = self._hand_over(self.then)
             self.method.step(self.problem, state, limits.tol)
             state.iteration += 1
@@ -147,12 +150,12 @@ class _Run:
         return Status.ITERATION_LIMIT
 
     def _arriving(self) -> bool:
-        """Whether twice `after` more iterations suffice, at the rate of the last half of them."""
-        half, gap = self.history[len(self.history) // 2 :], self._gap()
-        if not (half and gap < half[0].gap < np.inf):
+        """Whether `patience` more iterations suffice, at the rate of the last ones."""
+        gap, before = self._gap(), self.history[-RECENT - 1 :]
+        if not (before and gap < before[0].gap < np.inf):
             return False
-        rate = np.log(half[0].gap / gap) / len(half)
-        return bool(np.log(gap / max(self.limits.tol, np.finfo(np.float64).tiny)) <= rate * 2 * self.after)
+        rate = np.log(before[0].gap / gap) / (len(before) - 1)
+        return bool(np.log(gap / max(self.limits.tol, np.finfo(np.float64).tiny)) <= rate * self.patience)
 
     def _hand_over(self, method: Method) -> State:
         """Go on with another method. The best of both values stay: every dual one bounds every primal one."""
