@@ -1,5 +1,6 @@
 """Kernels are kept on disk for their very sources; damaged files and disks without room are no failures."""
 
+import gc
 import importlib
 import pkgutil
 import shutil
@@ -8,12 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import NumbaError
+from numba.core import event
 
 import setloss
 from helpers.forked import ended
 from setloss import compilation
 from setloss.compilation import PACKAGE, Kernel, kernel
 from setloss.plans.kernels import _ranks
+from setloss.setfunctions.tversky import loss_value
 
 SUMMED = """
 import numpy as np
@@ -51,6 +54,27 @@ def test_kernels_call_each_other_and_options_reach_numba():
 def test_python_cannot_call_an_inner_kernel():
     with pytest.raises(TypeError, match="_ranks is an inner kernel"):
         _ranks(np.zeros(2), *[np.arange(2)] * 4)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_looked_for_while_our_kernels_compile(enabled, monkeypatch):
+    class Watch(event.Listener):
+        def on_start(self, _):
+            seen.append(gc.isenabled())
+
+        def on_end(self, _): ...
+
+    monkeypatch.setattr(compilation, "FOLDER", None)
+    seen, before = [], gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with event.install_listener("numba:compile", Watch()):
+            assert kernel()(loss_value)(1.0, 1.0, 2.0, 0.5, 0.5) == 0.5
+            assert kernel()(lambda x: x)(1.0) == 1.0
+        assert seen == [False, enabled]
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def flipped(content):

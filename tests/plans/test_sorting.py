@@ -5,7 +5,7 @@ import pytest
 
 from setloss.compilation import kernel
 from setloss.plans.batch import space_for_sorting
-from setloss.plans.kernels import SMALL, sort_elements
+from setloss.plans.kernels import SMALL, _radix, sort_elements
 
 SIZES = [0, 1, 2, 3, SMALL - 1, SMALL, SMALL + 1, 100, 5000]
 every_size = pytest.mark.parametrize("size", SIZES)
@@ -83,3 +83,10 @@ def test_subsets_are_sorted_and_nothing_else_is_touched(kept, dtype):
     generator = np.random.default_rng(5)
     margins = np.round(numbers(4000, dtype, seed=6), 1)
     assert_sorted(margins, np.sort(generator.choice(4000, kept, replace=False)))
+
+
+def test_radix_sort_is_not_compiled_for_small_sets_only():
+    order, few = np.arange(3), np.arange(3, dtype=np.int8)
+    sort(np.array([3, 1, 2], dtype=np.int8), order, np.zeros(3, dtype=int), np.zeros(3, dtype=int), few, None)
+    assert order.tolist() == [1, 2, 0]
+    assert not any(str(signature[0].dtype) == "int8" for signature in _radix.compiled.signatures)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from setloss.solvers.cutting_plane import PlaneState
 from setloss.solvers.plane_qp import improved_weights, solve_plane_qp
 
 
@@ -66,3 +67,22 @@ def test_one_more_plane_starts_from_the_last_answer(seed, count, size):
 def test_planes_below_zero_get_no_weight(offset):
     found = improved_weights(np.array([1.0]), np.ones((1, 1)), np.array([offset]), 1e-9)
     np.testing.assert_allclose(found, [0.0], atol=1e-4)
+
+
+def test_planes_keep_their_offsets_and_products_whatever_is_dropped():
+    """Planes move in memory; what belongs to one moves with it."""
+    generator, state, expected = np.random.default_rng(5), PlaneState(np.zeros(0)), {}
+    for step in range(60):
+        plane = generator.normal(size=7)
+        state.add(plane, float(step))
+        state.multipliers[-1], state.idle[-1] = 0.5 * step, 2 * step
+        expected[float(step)] = plane
+        if step % 3 == 2:
+            kept = generator.random(len(state.offsets)) < 0.8
+            expected = {offset: expected[offset] for offset in state.offsets[kept]}
+            state.keep(kept)
+    assert sorted(state.offsets) == sorted(expected)
+    np.testing.assert_array_equal(state.planes, [expected[offset] for offset in state.offsets])
+    np.testing.assert_array_equal(state.multipliers, 0.5 * state.offsets)
+    np.testing.assert_array_equal(state.idle, 2 * state.offsets)
+    np.testing.assert_allclose(state.gram, state.planes @ state.planes.T, atol=1e-12)
