@@ -6,7 +6,7 @@ parts (at most 1,000 examples) and of generated sets. Example F1; seconds are of
 
 ``python -m benchmarks.default_classifier DATA --test [NAME...]``: the choice on the standard test parts, its time
 beside six plain fits of the classifier that it took (five folds and everything), its memory and the size of its file;
-and the same for a generated set of 706 x 16 features with 14 labels.
+and the same for generated sets: ``products`` of 16 features, and ``many-labels``, a text with 983.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.datasets import load_digits, make_multilabel_classification
 from sklearn.model_selection import KFold
 
+from benchmarks.text import zipf_text
 from benchmarks.training_parts import training_parts
 from experiments.document import Cell, ResultTable
 from experiments.loaders import find_data_sets, read_data_set
@@ -112,27 +113,40 @@ MEASURED = (
 
 def _print_test_parts(folder: Path, names: Sequence[str]) -> None:
     """The table of the test parts, each data set in a process of its own, whose memory is that of one fit."""
-    problems: list[tuple[Path, str] | None] = [
-        (folder, name) for name, files in find_data_sets(folder, names or None).items() if len(files) == 2
-    ]
+    real = [name for name in names if name not in GENERATED]
+    files = find_data_sets(folder, real or None) if real or not names else {}
     table = []
-    for problem in [*problems, None]:
+    for name in [*(name for name, some in files.items() if len(some) == 2), *GENERATED]:
+        if names and name not in names:
+            continue
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as processes:
-            table.append(processes.submit(test_row, problem).result())
+            table.append(processes.submit(test_row, folder, name).result())
         sys.stderr.write("  ".join(table[-1]) + "\n")
     note = "MB: what the fit adds to the memory at its start, and in brackets kB of it a row."
     sys.stdout.write(ResultTable("SetDecisionCV() on test parts", MEASURED, tuple(table), note).markdown())
 
 
-def test_row(problem: tuple[Path, str] | None) -> tuple[str, ...]:
+def products() -> tuple[Any, Any, int]:
+    """14 labels, each by the product of two features, and the number of sets to train on."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1412, 16))
+    return X, (X[:, :14] * X[:, 2:] + 0.5 * generator.normal(size=(1412, 14)) > 0.3).astype(int), 706
+
+
+def many_labels() -> tuple[Any, Any, int]:
+    """Text of the size of delicious, a known data set: 500 words and 983 labels."""
+    X, Y = zipf_text(16_105, 500, 983)
+    return X, Y.astype(int), 12_920
+
+
+GENERATED = {"products": products, "many-labels": many_labels}
+
+
+def test_row(folder: Path, name: str) -> tuple[str, ...]:
     """What `SetDecisionCV()` does with a data set of a folder, or with a generated one; compiled before."""
-    if problem is None:
-        name, train = "706 x 16 x 14", 706
-        generator = np.random.default_rng(0)
-        X = generator.normal(size=(2 * train, 16))
-        Y = (X[:, :14] * X[:, 2:] + 0.5 * generator.normal(size=(2 * train, 14)) > 0.3).astype(int)
+    if name in GENERATED:
+        X, Y, train = GENERATED[name]()
     else:
-        folder, name = problem
         data = read_data_set(name, find_data_sets(folder, [name])[name])
         X, Y, train = data.X, data.Y, int(data.n_train or 0)
     SetDecisionCV(cv=2).fit(*make_multilabel_classification(60, random_state=0))

@@ -149,7 +149,7 @@ def capacity_rows() -> Iterator[Row]:
         dual_points.FEWEST_CUTS, start = cuts, time.process_time()
         limits = Limits(1e-2, 10**5, callbacks=(ended_after(start),))
         found = solve(problem_of(X, Y, "bd", 1.0), limits=limits)
-        note = f"gap {found.gap:.2e} after {found.iterations} epochs"
+        note = f"gap {found.gap:.1e} after {found.iterations} epochs, peak {peak_megabytes():.0f} MB"
         yield Row(f"5000 labels, B_D, {cuts} cuts a set", time.process_time() - start, MOST_SECONDS, note=note)
 
 
