@@ -151,6 +151,7 @@ def capacity_rows() -> Iterator[Row]:
         found = solve(problem_of(X, Y, "bd", 1.0), limits=limits)
         note = f"gap {found.gap:.1e} after {found.iterations} epochs, peak {peak_megabytes():.0f} MB"
         yield Row(f"5000 labels, B_D, {cuts} cuts a set", time.process_time() - start, MOST_SECONDS, note=note)
+        del found  # a gigabyte and more
 
 
 def dense_rows(n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -86,8 +86,8 @@ class BatchSurrogate:
         the place of the margins, which saves memory of that size.
         """
         flat = self.bags.gather(_flat_margins(margins, self.bags.elements))
-        found = run_kernel(flat, self, threads, consume=consume or self.bags.order is not None)
-        return replace(found, slopes=self.bags.scatter(found.slopes))
+        cuts = run_kernel(flat, self, threads, consume=consume or self.bags.order is not None)
+        return replace(cuts, slopes=self.bags.scatter(cuts.slopes))
 
 
 def batch_surrogate(

@@ -229,13 +229,13 @@ def _with_rescaling(reading: Reading, term: Rescaling, part: PartNumbers, weight
 
 def _terms(surrogate: Surrogate) -> list[tuple[float, Any]]:
     """The parts a surrogate is the sum of: at most one Lovász hinge and one rescaling."""
-    found = list(_flatten(surrogate, 1.0))
-    hinges = sum(isinstance(term, LovaszHinge) for _, term in found)
-    if hinges > 1 or len(found) - hinges > 1:
+    terms = list(_flatten(surrogate, 1.0))
+    hinges = sum(isinstance(term, LovaszHinge) for _, term in terms)
+    if hinges > 1 or len(terms) - hinges > 1:
         raise NoPlanError("a plan is the sum of at most one Lovász hinge and one rescaling")
-    if any(term.search != "exact" for _, term in found if isinstance(term, Rescaling)):
+    if any(term.search != "exact" for _, term in terms if isinstance(term, Rescaling)):
         raise NoPlanError('a plan searches worst sets with search="exact"')
-    return found
+    return terms
 
 
 def _flatten(surrogate: Surrogate, weight: float) -> Iterator[tuple[float, Any]]:

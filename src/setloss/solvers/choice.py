@@ -65,7 +65,7 @@ def solve(
     """Minimise P(W) to the relative gap asked for, or to a limit; see `Limits`.
 
     "auto" begins with one method and may go on with ADMM. `warm` is an earlier solution to start from, as in
-    ``for C in Cs: found = solve(replace(problem, costs=C * weights), warm=found)``.
+    ``for C in Cs: solution = solve(replace(problem, costs=C * weights), warm=solution)``.
 
     Examples
     --------

@@ -72,13 +72,13 @@ class FrankWolfe:
 
     def _start_at(self, problem: Problem, state: FrankWolfeState, parameters: Array) -> None:
         """Offer W itself, and begin with the cuts at W, each of the weight that raises the dual most."""
-        found = problem.cuts(problem.margins(parameters))
-        state.offer_primal(parameters, objective_at(parameters, float(problem.costs @ found.values)))
-        slopes = np.asarray(found.slopes)
-        image, rise = problem.parameters(slopes), float(problem.costs @ found.offsets)
+        cuts = problem.cuts(problem.margins(parameters))
+        state.offer_primal(parameters, objective_at(parameters, float(problem.costs @ cuts.values)))
+        slopes = np.asarray(cuts.slopes)
+        image, rise = problem.parameters(slopes), float(problem.costs @ cuts.offsets)
         curvature = float(np.vdot(image, image))
         weight = float(np.clip(rise / curvature, 0.0, 1.0)) if curvature > 0 else 0.0
-        state.cuts.start_at(problem, weight * slopes, weight * found.offsets)
+        state.cuts.start_at(problem, weight * slopes, weight * cuts.offsets)
         state.parameters = weight * image
         state.passes += 2
 

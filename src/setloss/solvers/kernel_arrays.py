@@ -60,10 +60,10 @@ class Design:
         """|x|^2 of every row, the constant feature included."""
         if self.sparse:
             entries = np.repeat(np.arange(self.rows), np.diff(self.matrix.indptr))
-            found = np.bincount(entries, np.square(self.matrix.data, dtype=np.float64), minlength=self.rows)
+            squares = np.bincount(entries, np.square(self.matrix.data, dtype=np.float64), minlength=self.rows)
         else:
-            found = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
-        return np.asarray(found + self.constant**2)
+            squares = np.einsum("ij,ij->i", self.matrix, self.matrix, dtype=np.float64)
+        return np.asarray(squares + self.constant**2)
 
     def some(self, rows: NDArray[np.int64]) -> Any:
         """Some rows of the matrix; no copy of a dense one where they are neighbours."""

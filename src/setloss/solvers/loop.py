@@ -115,8 +115,9 @@ class _Run:
 
     def _solution(self, status: Status) -> Solution:
         state = self.state
-        found = (state.best, state.primal, state.dual, status, tuple(self.history), state.iteration)
-        return Solution(*found, state, self.problem.surrogate)
+        values = (state.best, state.primal, state.dual)
+        history = tuple(self.history)
+        return Solution(*values, status, history, state.iteration, state, self.problem.surrogate)
 
     def _stopped(self) -> Status:
         """Iterate until a limit, or somebody, ends it; the findings are in the state."""

@@ -114,12 +114,12 @@ def improved_weights(weights: Array, gram: Array, offsets: Array, accuracy: floa
         used[entering] = True
         active = np.flatnonzero(used)
         try:
-            found = _best_of_hull(shares, active, products, heights)
+            better = _best_of_hull(shares, active, products, heights)
         except np.linalg.LinAlgError:
             return None
-        if np.array_equal(found, shares):  # `accuracy` is below the rounding errors
+        if np.array_equal(better, shares):  # `accuracy` is below the rounding errors
             return None
-        shares = found
+        shares = better
     return None
 
 
@@ -155,8 +155,8 @@ def _best_of_affine_hull(here: Array, products: Array, heights: Array) -> Array:
     ridge = RIDGE * longest * len(heights)
     lifted.reshape(-1)[:: len(lifted) + 1] += ridge
     sides = np.array([heights + ridge * here, np.ones(len(heights))])
-    _, found, failed = dposv(lifted, sides.T, lower=True, overwrite_b=True)
-    first, second = found.T
+    _, solutions, failed = dposv(lifted, sides.T, lower=True, overwrite_b=True)
+    first, second = solutions.T
     best = np.asarray(first + (1.0 - first.sum()) / second.sum() * second)
     if failed or not abs(float(best.sum()) - 1.0) <= LOST * max(float(best.max()), -float(best.min()), 1.0):
         raise np.linalg.LinAlgError("the digits of the multipliers are lost")

@@ -197,8 +197,8 @@ class Problem:
         """P(W), one pass over X."""
         risk = 0.0
         for block, margins in self.margins_by_block(parameters):
-            found = self.surrogate.of_bags(block.bags).cuts(margins, consume=True)
-            risk += float(self.costs[block.bags] @ found.values)
+            cuts = self.surrogate.of_bags(block.bags).cuts(margins, consume=True)
+            risk += float(self.costs[block.bags] @ cuts.values)
         return objective_at(parameters, risk)
 
     def dual(self, parameters: Array, offsets: Array) -> float:
