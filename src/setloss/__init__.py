@@ -87,13 +87,7 @@ __all__ = [
     "verify_decomposition",
 ]
 
-_LATER = {
-    "CountModel": ".decisions",
-    "decide": ".decisions",
-    "decide_samples": ".decisions",
-    "load": ".io.models",
-    "save": ".io.models",
-}
+_LATER = {".decisions": ("CountModel", "decide", "decide_samples"), ".io.models": ("load", "save")}
 """Names that bring SciPy or scikit-learn with them: imported when they are first asked for."""
 
 _PACKAGES = ("dask", "decisions", "estimators", "io", "nn", "operators", "plots", "solvers", "testing")
@@ -104,6 +98,7 @@ def __getattr__(name: str) -> Any:
     """A name is imported when it is first asked for."""
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)
-    if name in _LATER:
-        return getattr(import_module(_LATER[name], __name__), name)
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(module, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

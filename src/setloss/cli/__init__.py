@@ -33,8 +33,7 @@ for command in (decompose, check, explore, train, predict, evaluate):
 
 @app.callback(invoke_without_command=True)
 def _setloss(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
 ) -> None:
     """Losses of whole sets of mistakes: look at one, split it into submodular + supermodular, train for it."""
     if version:

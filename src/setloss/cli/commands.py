@@ -33,7 +33,6 @@ WEIGHTED: dict[str, tuple[type[Loss], int]] = {"fbeta": (FBeta, 1), "tversky": (
 # The parent of BadParameter is click's UsageError, which lives in different packages from release to release.
 _UsageError: type[Exception] = typer.BadParameter.mro()[1]
 
-
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
 
 

@@ -108,10 +108,7 @@ class TrainedModel:
 def in_use(model: Path, data: Path) -> Iterator[None]:
     """Errors of a model at work, in words: bad values are the data's, parts that do not fit are the model's."""
     misfit = f"{model} does not fit together, or not with {data}; train the model anew: "
-    with (
-        refusing(misfit, AttributeError, LookupError, ArithmeticError),
-        refusing(f"{data}: ", ValueError, TypeError),
-    ):
+    with refusing(misfit, AttributeError, LookupError, ArithmeticError), refusing(f"{data}: ", ValueError, TypeError):
         yield
 
 

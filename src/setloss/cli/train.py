@@ -42,7 +42,6 @@ RULES = {
 }
 """Rules and what they mean."""
 
-
 Surrogate = Literal["slack", "margin", "bd", "bd-monotone", "lovasz", "hinge"]
 """Names of operators that give a linear model something to minimise."""
 
@@ -159,11 +158,7 @@ def train(
     check_options(training, linear, promised)
     check_writable("--model", model, (".skops",), data.data)
     promise = None
-    with (
-        Waiting(f"reading {data.data}") as waiting,
-        refusing("", ValueError, TypeError),
-        warnings.catch_warnings(),
-    ):
+    with Waiting(f"reading {data.data}") as waiting, refusing("", ValueError, TypeError), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # C is chosen among many, some of them too large
         warnings.simplefilter("ignore", LeftOutWarning)  # the report of the columns says it
         examples = data.read()

@@ -11,13 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from setloss.dask.inputs import is_frame, partitions_of, whole_rows
 from setloss.dask.partition import inspect_partition, refuse_split_bags, summarize
-from setloss.dask.partitioned_problem import (
-    LINE_STEPS,
-    FitDescription,
-    PartitionedProblem,
-    PartitionProblem,
-    judge,
-)
+from setloss.dask.partitioned_problem import LINE_STEPS, FitDescription, PartitionedProblem, PartitionProblem, judge
 from setloss.dask.scheduling import Partitions
 from setloss.estimators import SetClassifier
 from setloss.estimators.decider import by_block

@@ -12,16 +12,7 @@ F-beta then read 0/0; their `zero_division` is the *score* there, 1 by default, 
 
 from typing import Any
 
-from setloss.losses.counts_of_errors import (
-    PAPER_CURVES,
-    CostCurve,
-    Dice,
-    FBeta,
-    Hamming,
-    Jaccard,
-    Tversky,
-    loss_of,
-)
+from setloss.losses.counts_of_errors import PAPER_CURVES, CostCurve, Dice, FBeta, Hamming, Jaccard, Tversky, loss_of
 from setloss.losses.custom import from_counts, from_metric, from_set_function, remembered
 from setloss.losses.families import CountLoss, Family, Form, Loss
 

@@ -24,16 +24,7 @@ from setloss.operators.lovasz import Hinge, LovaszHinge, PositivePart, hinge_lik
 from setloss.operators.rescaling import MarginRescaling, Scale, SlackRescaling, check_scale
 from setloss.setfunctions.set_function import SetFunction
 
-__all__ = [
-    "B_D",
-    "Cut",
-    "Hinge",
-    "LovaszHinge",
-    "MarginRescaling",
-    "SlackRescaling",
-    "Surrogate",
-    "operator_named",
-]
+__all__ = ["B_D", "Cut", "Hinge", "LovaszHinge", "MarginRescaling", "SlackRescaling", "Surrogate", "operator_named"]
 
 Operator = Callable[[Any], Surrogate]
 """A map from a set function to its surrogate, or from a family, such as a loss, to the surrogates of all sets."""
