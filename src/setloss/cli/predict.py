@@ -1,7 +1,4 @@
-"""A model at work: ``setloss predict`` gives labels to the rows of a data file, ``setloss evaluate`` judges them.
-
-Judged are the decisions of the model, and its classifier without them.
-"""
+"""A model at work: ``setloss predict`` gives labels to the rows of a data file, ``setloss evaluate`` judges them."""
 
 import math
 import sys

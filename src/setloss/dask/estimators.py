@@ -125,8 +125,7 @@ class DaskSetClassifier(SetClassifier):
         """The losses of all sets, and their weights: partition by partition, groups inside one in sorted order."""
         model = self.to_local()
         features = self.feature_names_in_.tolist() if is_frame(X) else None
-        if "feature_names_in_" in vars(model):
-            del model.feature_names_in_  # partitions hold arrays
+        model.__dict__.pop("feature_names_in_", None)  # partitions hold arrays
         sources, _ = partitions_of(X, y, groups, sample_weight, features)
         answers = Partitions(sources).each(judge, model)
         losses, weights, names = zip(*answers, strict=True)

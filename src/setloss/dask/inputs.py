@@ -1,7 +1,4 @@
-"""From Dask collections to partitions: arrays and DataFrames, their labels, bags and weights side by side.
-
-`repartition_by_group` makes partitions of whole bags of any others.
-"""
+"""From Dask collections to partitions: arrays and DataFrames, their labels, bags and weights side by side."""
 
 from collections.abc import Sequence
 from functools import partial

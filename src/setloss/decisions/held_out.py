@@ -1,7 +1,4 @@
-"""Scores of sets that the scorer was not trained on, with their labels: what rules and count models learn from.
-
-`setloss.decisions.threshold_scan` finds thresholds on them, `setloss.decisions.fitting` count models.
-"""
+"""Scores of sets that the scorer was not trained on, with their labels: what rules and count models learn from."""
 
 from dataclasses import dataclass, replace
 from typing import Any

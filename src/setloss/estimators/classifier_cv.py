@@ -1,7 +1,4 @@
-"""`SetClassifierCV`: C of least loss in cross-validation.
-
-Every C of a path is fitted on every fold, each from the solution of the one before; kept is the C of least mean loss.
-"""
+"""`SetClassifierCV`: C of least mean loss in cross-validation, each fitted from the solution of the one before."""
 
 import warnings
 from collections.abc import Sequence

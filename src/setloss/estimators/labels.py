@@ -1,7 +1,4 @@
-"""Labels as users have them (arrays, lists, tables, sparse matrices; 0 and 1, -1 and +1, two names) as booleans.
-
-Labels (n, p) of which some may be missing become a `LabelMatrix`. Sparse labels take one byte each.
-"""
+"""Labels as users have them (arrays, lists, tables, sparse matrices; 0 and 1, -1 and +1, two names) as booleans."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self

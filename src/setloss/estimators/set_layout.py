@@ -71,8 +71,7 @@ class Elements:
 class SetLayout:
     """Which elements of arrays (n, p) form a set: the rows; or, if y was `flat`, the groups of its elements.
 
-    `named` are the groups, in sorted order of their names. Those of rows of y only say which rows
-    no fold may separate.
+    `named` are the groups, in sorted order of names; those of rows of y only say which rows no fold may separate.
     """
 
     rows: int

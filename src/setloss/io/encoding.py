@@ -141,10 +141,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DatasetError(f"no column of the table can be a feature: {told}")
         filled = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
         numbers = [name for name in values if name not in self.categories_]
-        steps = [
-            ("numbers", filled, numbers),
-            ("categories", OneHotEncoder(handle_unknown="ignore"), list(self.categories_)),
-        ]
+        one_hot = OneHotEncoder(handle_unknown="ignore")
+        steps = [("numbers", filled, numbers), ("categories", one_hot, list(self.categories_))]
         self.transformer_ = ColumnTransformer(steps, verbose_feature_names_out=False).fit(values)
         return self
 

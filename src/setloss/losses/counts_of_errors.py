@@ -200,8 +200,7 @@ class CostCurve(CountLoss):
         values = np.interp(place, shares, costs)
         # Within one piece every step is the same number, so that straight pieces have no curvature at all.
         piece = np.clip(np.searchsorted(shares, place[:-1], side="right") - 1, 0, len(shares) - 2)
-        slopes = np.diff(costs) / np.diff(shares) / max(p, 1)
-        steps = slopes[piece]
+        steps = (np.diff(costs) / np.diff(shares) / max(p, 1))[piece]
         for k in np.flatnonzero(place[1:] > shares[piece + 1]):
             steps[k] = _exact_cost(self.knots, int(k) + 1, p) - _exact_cost(self.knots, int(k), p)
         return AxisCurve((p,), 0, values, steps)

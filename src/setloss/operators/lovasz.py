@@ -49,8 +49,7 @@ class LovaszHinge(FunctionSurrogate):
                 "whether a function known only through calls is submodular and increasing cannot be checked; "
                 'vouch for it with positive_part="elementwise" (submodular, increasing) or "outer" (submodular)'
             )
-        submodular = is_submodular(self.one)
-        if not submodular:
+        if not (submodular := is_submodular(self.one)):
             raise ValueError(
                 f"LovaszHinge needs a submodular function; this one is not: {submodular.witness}. "
                 "Use decompose() or B_D."

@@ -80,8 +80,7 @@ class Rescaling(FunctionSurrogate):
             object.__setattr__(self, "scale", 2 / self.p)
         if self.one.counts.by_calls:
             return
-        verdict = is_nonnegative(self.one)
-        if not verdict:
+        if not (verdict := is_nonnegative(self.one)):
             raise ValueError(f"{name} needs a non-negative function; here {verdict.witness}")
 
     @abstractmethod

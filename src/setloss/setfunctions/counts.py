@@ -153,8 +153,7 @@ class CountCurve(CountFunction):
     steps: Array
 
     def __call__(self, *counts: Any) -> Array:
-        shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
-        return np.broadcast_to(self.values[counts[self.axis]], shape)
+        return np.broadcast_to(self.values[counts[self.axis]], np.broadcast_shapes(*map(np.shape, counts)))
 
     def step(self, axis: int, *counts: Any) -> Array:
         shape = np.broadcast_shapes(*(np.shape(count) for count in counts))
@@ -263,11 +262,8 @@ class Sum(CountFunction):
         # A modular term goes to f as it is: second differences do not see it.
         modular = Sum(self.sizes, tuple(pair for pair in self.terms if pair is not curved[0]))
         submodular = scaled(weight, inner.submodular)
-        return Split(
-            added(submodular, modular) if modular.terms else submodular,
-            scaled(weight, inner.supermodular),
-            inner.reason,
-        )
+        submodular = added(submodular, modular) if modular.terms else submodular
+        return Split(submodular, scaled(weight, inner.supermodular), inner.reason)
 
     def closure(self) -> CountFunction | None:
         weight, term = unscaled(self)

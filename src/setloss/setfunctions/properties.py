@@ -177,8 +177,7 @@ def monotone_closure(function: SetFunction) -> SetFunction:
     table = function.table
     for axis in range(table.ndim):
         table = np.flip(np.minimum.accumulate(np.flip(table, axis), axis), axis)
-    nonnegative = is_nonnegative(function)
-    if not nonnegative:
+    if not (nonnegative := is_nonnegative(function)):
         raise ValueError(
             f"the monotone closure of this function is {float(table.flat[0]):.6g} at the empty set instead of 0, "
             f"because {nonnegative.witness}. Only a non-negative function has one; use the operator without the "

@@ -167,8 +167,7 @@ class SetFunction:
 
     def along(self, order: ArrayLike) -> Array:
         """Values on the chain of prefixes of `order`: l(empty), l({pi_1}), ..., l(V), p + 1 numbers."""
-        prefixes = self._prefix_counts(_permutation(order, self.p))
-        return self.counts(*prefixes)
+        return self.counts(*self._prefix_counts(_permutation(order, self.p)))
 
     def gains(self, order: ArrayLike) -> Array:
         """Increments along the chain of `along`, exact to the last digits where a closed form is known."""
@@ -200,7 +199,6 @@ class SetFunction:
                 f"group {fine[i]} is not finer: it holds element {i} together with elements "
                 "that belong to another group of this function"
             )
-
         members = [np.flatnonzero(coarse == b) for b in range(len(self.sizes))]
 
         def read_coarsely(*counts: Any) -> Array:
