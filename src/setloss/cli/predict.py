@@ -30,9 +30,6 @@ from setloss.losses import Dice, as_loss
 ROWS = {"decided": "as decided", "half": "threshold 1/2", "threshold": "at the best threshold"}
 """The decision of the model, and the rules beside it, in words."""
 
-FEWEST = 20
-"""Fewest sets of a curve: the mean score of fewer says little."""
-
 
 @with_option_groups
 def predict(
@@ -234,7 +231,7 @@ def _draw(path: Path, score: str, promise: Any, scores: Any, answered: Any) -> N
     number = np.arange(1, len(scores) + 1)
     means = np.cumsum(scores) / number
     errors = np.sqrt(np.maximum(np.cumsum(scores**2) / number - means**2, 0) / number)
-    shown = slice(min(FEWEST, len(number)) - 1, None)
+    shown = slice(min(20, len(number)) - 1, None)  # the mean score of fewer sets says little
     share, means, errors = 100 * number[shown] / number[-1], means[shown], errors[shown]
     axes = (figure := Figure(layout="constrained")).add_subplot(xlim=(0, 100))
     axes.set_xlabel("sets answered, the surest first (%)")

@@ -30,9 +30,6 @@ from setloss.io.models import save
 NOT_CONVERGED = 4
 """Exit code of a training that a limit ended before the gap asked for."""
 
-FEW_ROWS = 20
-"""Tables with fewer rows are tried out, and may have labels that occur once."""
-
 RULES = {
     "counts": "the number of labels of a set is learned beside the scores; the set of least expected loss is taken",
     "plug-in": "labels are taken as independent; the set of least expected loss is taken",
@@ -213,7 +210,7 @@ def _check_labels(examples: Any, file: Path) -> None:
     labels = examples.Y if hasattr(examples, "Y") else examples.y
     if getattr(examples, "cell", None) is not None:
         own = np.ravel((labels @ (np.ravel(labels.sum(axis=0)) == 1)) > 0)
-        if len(own) >= FEW_ROWS and own.mean() > 0.5:
+        if len(own) >= 20 and own.mean() > 0.5:  # smaller tables are tried out, and may have labels that occur once
             raise InputError(
                 f"{file}: {own.sum()} of {len(own)} rows have a label that no other row has, as if column "
                 f"{examples.cell[0]!r} were free text; give another column, or the sign between labels by --separator"

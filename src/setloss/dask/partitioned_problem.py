@@ -25,9 +25,6 @@ from setloss.operators import Operator
 from setloss.solvers.deadline import check_time
 from setloss.typing import Array
 
-MARGINS_KEPT = 3
-"""Both ends of a line, and the point of the next cut."""
-
 LINE_STEPS = 5
 """Steps of a line search: bisection of [0, 1] that begins at 1."""
 
@@ -73,7 +70,7 @@ class PartitionProblem:
                 start, end, share = known[point.mixture[0]], known[point.mixture[1]], point.mixture[2]
                 found = start + share * (end - start)
             known[point.number] = self.problem.margins(point.parameters) if found is None else found
-            while len(known) > MARGINS_KEPT:
+            while len(known) > 3:  # both ends of a line, and the point of the next cut
                 del known[next(iter(known))]
             return known[point.number]
 

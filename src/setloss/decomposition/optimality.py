@@ -58,9 +58,6 @@ DOWNWARD = {"submodular": True}
 UPWARD = dict.fromkeys(("supermodular", "increasing", "non-negative"), True)
 """The laws of every f, and of every g."""
 
-MAX_SUMMED_VALUES = 401
-"""Longest curve whose f is the sum of its own steps; on longer ones the sum has larger errors than f = l - g."""
-
 EXHAUSTIVE_CELLS = 2**12
 """Closed forms over several groups are measured in every cell up to this size, beyond it at borders and corners."""
 
@@ -91,7 +88,7 @@ def split_symmetric(loss: CountFunction) -> Split | None:
     required = np.where(bends > bend_noise(values, 0, 0), bends, 0.0)
     climb, descent = _from_zero(required), steps[:1] + _from_zero(bends - required)
     g = _from_zero(climb)
-    if len(values) <= MAX_SUMMED_VALUES:  # a difference has the rounding errors of l, which may be larger than f
+    if len(values) <= 401:  # l - g has the rounding errors of l, sums of steps more and more of their own
         f = np.where(g == 0, values, _from_zero(descent))
     else:
         f = without_rounding(values - g, values, g)

@@ -29,12 +29,6 @@ DENSE_TOL, SPARSE_TOL = 1e-3, 1e-4
 """Largest entry of the gradient at which logistic regressions end. Gradients of features that are mostly 0 are small:
 with 1e-3, models of tf-idf end long before C matters."""
 
-SAME = 1e-9
-"""Largest difference of features that count as the same."""
-
-COMPARED_ROWS = 2000
-"""About the largest number of rows that preparations are looked at on, before any fit."""
-
 
 @dataclass(frozen=True)
 class Path:
@@ -117,12 +111,12 @@ def preparations(X: Any) -> list[tuple[list[Any], float]]:
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.preprocessing import MaxAbsScaler, Normalizer
 
-    given = csr_array(csr_array(X)[:: -(-X.shape[0] // COMPARED_ROWS)], dtype=np.float64)
+    given = csr_array(csr_array(X)[:: -(-X.shape[0] // 2000)], dtype=np.float64)  # up to 2000 rows tell enough
     are_counts = bool((given.data >= 0).all() and (given.data == np.round(given.data)).all())
     prepared: list[tuple[list[Any], float]] = [([], _squared_length(given))]
     for way in (Normalizer(), MaxAbsScaler(), *([TfidfTransformer()] if are_counts else [])):
         other = csr_array(way.fit_transform(given))
-        if abs(other - given).max() > SAME:
+        if abs(other - given).max() > 1e-9:  # else the features are the same
             prepared.append(([way], _squared_length(other)))
     return prepared
 

@@ -17,9 +17,6 @@ from setloss.estimators.set_layout import read_sets
 from setloss.losses import Loss
 from setloss.typing import Array
 
-FEW_SCORES = 20
-"""Fewest scores in a prediction of which "auto" asks whether they are probabilities; the fit always asks."""
-
 
 @dataclass(eq=False, repr=False)
 class SetDecision(SetDecider):
@@ -131,7 +128,7 @@ class SetDecision(SetDecider):
     def _scores(self, X: Any) -> Array:
         names, known = getattr(self, "feature_names_in_", self._labels.names), hasattr(self, "feature_names_in_")
         check_columns(X, names, "scores", "the fit", same=known)
-        few = self.scores == "auto" and np.size(X) < FEW_SCORES
+        few = self.scores == "auto" and np.size(X) < 20  # too few to tell probabilities by; the fit always asks
         array = self._log_odds(as_scores(X, "log-odds" if few else self.scores), self._certainty)
         if array.shape[1] != self.n_features_in_:
             raise ValueError(

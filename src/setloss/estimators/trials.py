@@ -28,9 +28,6 @@ leaves a doubt, on as many as hold out the second."""
 SURE = 2.0
 """Standard errors of a difference that leave no doubt which of two values of C is likelier."""
 
-FEWEST_FOLDS = 2
-"""Fewest folds that kinds are compared on: a rule is judged on a fold that it has not learned on."""
-
 COMPARED_LABELS = 80
 """Labels that preparations and values of C are compared on where there are more: rare and common ones. On 40 of the
 159 labels of bibtex another C is likelier than on all."""
@@ -168,7 +165,7 @@ def fit_best(
     trials = [_likeliest(kind, examples) for kind in kinds]
     if len(trials) == 1:
         return trials[0].finished()
-    folds = examples.folds_with(ENOUGH_HELD_OUT, FEWEST_FOLDS)
+    folds = examples.folds_with(ENOUGH_HELD_OUT, fewest=2)  # a rule is judged on a fold that it has not learned on
     losses = [judge(trial.run(folds)) for trial in trials]
     for trial, loss in zip(trials, losses, strict=True):
         examples.say("%s: held-out loss %.4f of what is decided", in_words(trial.estimator), loss)

@@ -32,8 +32,6 @@ from setloss.io.data import (
     shown,
 )
 
-_SPLIT = re.compile(r"[-_.](train|test)$", re.IGNORECASE)
-
 
 class Attribute(NamedTuple):
     """The name of an attribute, and its declared values, None for numbers."""
@@ -145,7 +143,8 @@ def _label_columns(file: Path, names: Sequence[str], labels: Any) -> list[int]:
 
 def _beside(arff: Path) -> Path:
     """The XML file of the same stem, or of the stem without -train or -test."""
-    candidates = [arff.with_suffix(".xml"), arff.with_name(f"{_SPLIT.sub('', arff.stem)}.xml")]
+    stem = re.sub(r"[-_.](train|test)$", "", arff.stem, flags=re.IGNORECASE)
+    candidates = [arff.with_suffix(".xml"), arff.with_name(f"{stem}.xml")]
     for candidate in candidates:
         if candidate.is_file():
             return candidate

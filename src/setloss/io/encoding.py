@@ -51,9 +51,6 @@ WORDS_FOR_PAIRS = 1_000_000
 WORDS_OF_AN_ID = 3
 """Text that is different in every row is an id if its cells have fewer words on average."""
 
-OTHER = "(other)"
-"""The category of values that are not stored."""
-
 SHARE_OF_NUMBERS = 0.9
 """Share of the cells of a column that must be numbers, finite ones, for the others to count as empty."""
 
@@ -197,7 +194,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     _refuse_lost(X[name], np.isnan(values[name]), "numbers")
             elif role == "category":
                 texts = _texts(X[name])
-                values[name] = texts.where(texts.isin(self.categories_[name]), OTHER).to_numpy(dtype=object)
+                values[name] = texts.where(texts.isin(self.categories_[name]), "(other)").to_numpy(dtype=object)
             elif role == "date":
                 dates = _dates(X[name], day_first=reading == "day first")
                 _refuse_lost(X[name], dates.isna(), "dates")

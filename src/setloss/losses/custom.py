@@ -26,9 +26,6 @@ Metric = Callable[[NDArray[np.int64], NDArray[np.int64]], float]
 MAX_CALLS = 2**14
 """Pairs of numbers of mistakes that a callable is asked for at once, about 126 + 126 elements."""
 
-VERIFIED_CELLS = 6
-"""Pairs of numbers for each size of set at which other labels and mistakes are tried."""
-
 HINT = "write it as a function of counts, from_counts(lambda fn, fp, positives, negatives: ...)"
 
 
@@ -160,7 +157,7 @@ class MetricLoss(CountLoss):
                 f"{perfect:g}.{score}"
             )
         generator = np.random.default_rng(m + 1000 * r)
-        for _ in range(VERIFIED_CELLS):
+        for _ in range(6):
             n, q = int(generator.integers(m + 1)), int(generator.integers(r + 1))
             first = self._at(n, q, m, r)
             other = self._call(*generator.permutation(_example(n, q, m, r), axis=1))

@@ -67,12 +67,10 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Lo
         return values
     run: Any = Cuts.apply
     if compiling:
-        run = torch.compiler.disable(run, reason=NO_CLOSED_FORM)  # type: ignore[no-untyped-call]
+        why = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
+        run = torch.compiler.disable(run, reason=why)  # type: ignore[no-untyped-call]
     found: Tensor = run(scores, truth, valid, plan)[0]
     return found
-
-
-NO_CLOSED_FORM = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
 
 
 def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:

@@ -20,15 +20,6 @@ from setloss.nn.image_decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
 from setloss.nn.targets import Mode, decisions
 
-TEMPERATURES = (0.05, 20.0)
-"""Least and largest temperature that is tried."""
-
-LARGEST = 1e9
-"""Largest logit; infinite ones are taken for this."""
-
-FEWEST_EMPTY = 3
-"""Fewest empty, and fewest other validation images from which the probability of an empty image is learned."""
-
 
 @torch.no_grad()
 def fit_temperature(
@@ -58,7 +49,7 @@ def fit_temperature(
     def cost(log_t: float) -> float:
         return float(mean_cross_entropy(given._replace(logits=given.logits / float(np.exp(log_t)))))
 
-    found = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
+    found = minimize_scalar(cost, bounds=np.log((0.05, 20.0)), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 
@@ -110,7 +101,7 @@ def fit_threshold(
     given = decisions(logits, target, mask, mode, ignore_index)
     parts = [given.logits, given.truth, torch.ones_like(given.truth) if given.valid is None else given.valid]
     scores, truth, valid = (_pictures(one, mode).movedim(1, 0).numpy() for one in parts)
-    large = np.clip(scores.astype(np.float64), -LARGEST, LARGEST)
+    large = np.clip(scores.astype(np.float64), -1e9, 1e9)  # infinite ones, too
     alike = np.ones(len(given.truth)), np.zeros(len(given.truth), dtype=np.intp)
     each = [HeldOut(*one, *alike) for one in zip(large, truth, valid, strict=True)]
     found = [thresholds_without(data, chosen)[0] for data in each]
@@ -164,10 +155,10 @@ def calibrate_pixels(
 
 
 def _chances_of_empty(features: NDArray[np.float64], empty: NDArray[np.bool_]) -> tuple[float, float, float]:
-    """The weights of one class; a constant where too few images tell."""
+    """The weights of one class; a constant where fewer than 3 images are empty, or fewer than 3 are not."""
     from sklearn.linear_model import LogisticRegression
 
-    if min(empty.sum(), (~empty).sum()) < FEWEST_EMPTY:
+    if min(empty.sum(), (~empty).sum()) < 3:
         share = (empty.sum() + 0.5) / (len(empty) + 1)
         return float(np.log(share / (1 - share))), 0.0, 0.0
     model = LogisticRegression().fit(features, empty)

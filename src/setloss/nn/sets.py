@@ -23,9 +23,6 @@ Margins = Literal["logits", "probabilities"]
 Over = Literal["image", "batch", "class", "groups"]
 Classes = Sequence[int] | None
 
-MOST_GROUPS = 2**31
-"""Bound of group numbers: times images and channels they stay below 2^63."""
-
 
 class Sets(NamedTuple):
     """A set per row; `shape` is how the rows are laid out for the user, one number per set.
@@ -172,7 +169,7 @@ def _checked_groups(given: Decisions, groups: object) -> Tensor:
     if groups.shape != shape:
         raise ValueError(f"one group number per decision: expected shape {tuple(shape)}; got {tuple(groups.shape)}")
     low, high = (int(one) for one in torch.aminmax(groups)) if groups.numel() else (0, 0)
-    if low < 0 or high >= MOST_GROUPS:
+    if low < 0 or high >= 2**31:  # times images and channels numbers stay below 2^63
         raise ValueError(f"group numbers are 0 (no group) or positive and below 2^31; got {low} to {high}")
     return groups
 

@@ -13,9 +13,6 @@ from torch import Tensor
 
 Mode = Literal["binary", "multilabel", "multiclass"]
 
-SUM_TOLERANCE = 1e-3
-"""Allowed error of the sum of a pixel's shares: distributions over classes come in half precision, too."""
-
 FEWEST = 16
 """Fewest logits that are suspected of being probabilities; fewer may lie in [0, 1] by chance."""
 
@@ -223,7 +220,7 @@ def check_labels(target: Tensor, valid: Tensor | None, classes: int | None, soft
 def check_one_hot(target: Tensor, valid: Tensor | None) -> Tensor | None:
     """The classes of every valid pixel share out 1; the assertion where that cannot be read."""
     total = target.sum(1, dtype=torch.float32)
-    fits = (total - 1).abs() <= SUM_TOLERANCE
+    fits = (total - 1).abs() <= 1e-3  # distributions over classes come in half precision, too
     return _assertion(
         fits if valid is None else fits | ~valid,
         lambda where: (
