@@ -32,7 +32,7 @@ ONE = np.uint64(1)
 
 
 @kernel()
-def write_losses(kind, numbers, table, p, k, a, width, out):
+def write_losses(kind, numbers, table, k, a, width, out):
     """out[b] = the loss of k chosen elements, a of them positive, with b positives not chosen, b < width."""
     wrong = k - a
     if kind == TVERSKY:
@@ -95,7 +95,7 @@ def store_sums(scores, potentials, floor, q, r, w, stored, ranges, sizes):
 
 
 @kernel(fastmath={"reassoc", "contract"})
-def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
+def expected_loss(k, first, low, high, others, b_low, b_high, w, spec, row):
     """Z E l(top k)."""
     kind, numbers, table = spec
     total = 0.0
@@ -103,7 +103,7 @@ def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
         end = min(b_high + 1, len(w) - a)
         if end <= b_low:
             break
-        write_losses(kind, numbers, table, p, k, a, end, row)
+        write_losses(kind, numbers, table, k, a, end, row)
         inner = 0.0
         for b in range(b_low, end):
             inner += others[b] * w[a + b] * row[b]
@@ -112,12 +112,12 @@ def expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row):
 
 
 @kernel()
-def least_loss(k, p, sizes, spec, row):
+def least_loss(k, sizes, spec, row):
     """No set of k elements or more is expected to cost less."""
     kind, numbers, table = spec
     total = 0.0
     for t in range(len(sizes)):
-        write_losses(kind, numbers, table, p, max(k, t), t, 1, row)
+        write_losses(kind, numbers, table, max(k, t), t, 1, row)
         total += sizes[t] * row[0]
     return total
 
@@ -165,10 +165,10 @@ def losses_of_prefixes(scores, potentials, spec, by_misses, floor, every, costs,
                     sums[x] = r[k - 1] * sums[x] + q[k - 1] * sums[x + 1]
                 costs[i, k] = 1 - score_by_misses(stored[k], ranges[k, 0], ranges[k, 1], hits, spec[1][0], k) / total
             else:
-                if k > 0 and not every and least_loss(k, p, sizes, spec, row) >= least:
+                if k > 0 and not every and least_loss(k, sizes, spec, row) >= least:
                     break
                 others = stored[k], ranges[k, 0], ranges[k, 1]
-                costs[i, k] = expected_loss(k, p, first, low, high, *others, w, spec, row) / total
+                costs[i, k] = expected_loss(k, first, low, high, *others, w, spec, row) / total
             least = min(least, costs[i, k])
             if k < p and not by_misses:
                 low, high = add_element(first, low, high, q[k], r[k], floor)
@@ -196,4 +196,4 @@ def losses_of_firsts(scores, chosen, potentials, spec, floor, expected, safe):
             for b in range(b_low, min(b_high + 1, width - a)):
                 total += first[a] * others[b] * w[a + b]
         safe[i] = total > SMALLEST
-        expected[i] = expected_loss(k, p, first, low, high, others, b_low, b_high, w, spec, row) / total
+        expected[i] = expected_loss(k, first, low, high, others, b_low, b_high, w, spec, row) / total
