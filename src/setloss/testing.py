@@ -38,8 +38,7 @@ def check_set_function(function: SetFunction, laws: Iterable[str] = ()) -> None:
     ...
     setloss.testing.LawViolationError: submodular: no, by 1: adding 0 to {} gains 1, to {1} gains 2
     """
-    masks = _masks(function.p)
-    values = function(masks)
+    values = function(_masks(function.p))
     _expect(values[0] == 0, "l(empty) is {}, not 0", values[0])
     order = np.random.default_rng(0).permutation(function.p)
     prefixes = np.arange(function.p + 1)[:, None] > np.argsort(order)

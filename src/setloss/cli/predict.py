@@ -168,9 +168,7 @@ def evaluate(
         say(f"figure written to {plot}")
 
 
-def _judged(
-    trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]
-) -> tuple[dict[str, dict[str, Any]], Any, Any]:
+def _judged(trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]) -> tuple[dict[str, Any], Any, Any]:
     """Mean losses and F1 of the model's decisions and of plain thresholds; its losses, and which sets they are of."""
     from setloss.estimators.set_layout import SetLayout
 
@@ -213,9 +211,8 @@ def _print_words(facts: dict[str, Any], title: str, what: str) -> None:
         typer.echo(f"{what} that the model expects: {value:.4f}, with 90 % from {low:.4f} to {high:.4f}")
     if facts["promise"] is not None:
         promise = facts["promise"]
-        score = "nothing is answered"
-        if promise["score"] is not None:
-            score = f"{what} {promise['score']:.4f}{_spread(promise)}"
+        mean = promise["score"]
+        score = "nothing is answered" if mean is None else f"{what} {mean:.4f}{_spread(promise)}"
         typer.echo(f"promised: {promise['words']}")
         typer.echo(f"observed: {score}, {100 * promise['share']:.0f} % of {facts['sets']} sets are answered")
 

@@ -127,8 +127,7 @@ class DaskSetClassifier(SetClassifier):
         features = self.feature_names_in_.tolist() if is_frame(X) else None
         model.__dict__.pop("feature_names_in_", None)  # partitions hold arrays
         sources, _ = partitions_of(X, y, groups, sample_weight, features)
-        answers = Partitions(sources).each(judge, model)
-        losses, weights, names = zip(*answers, strict=True)
+        losses, weights, names = zip(*Partitions(sources).each(judge, model), strict=True)
         refuse_split_bags(names)
         return np.concatenate(losses), np.concatenate(weights)
 

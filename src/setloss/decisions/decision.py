@@ -203,8 +203,7 @@ def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
     if spec.kind == LINEAR:
         misses, alarms = _costs_of_elements(rows, spec)
         return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
-    order = np.argsort(~chosen, axis=1, kind="stable")
-    chosen_first = np.take_along_axis(rows.scores, order, axis=1)
+    chosen_first = np.take_along_axis(rows.scores, np.argsort(~chosen, axis=1, kind="stable"), axis=1)
     found, safe = np.empty(n), np.empty(n, dtype=np.bool_)
     losses_of_firsts(chosen_first, chosen.sum(axis=1), rows.potentials, tuple(spec), _floor(rows), found, safe)
     if not safe.all():

@@ -171,9 +171,8 @@ def _decide_by_moments(p: Array, form: Form) -> PixelDecision:
 def moment_bounds(p: Array, a: float, b: float, zero_division: float = 1.0) -> tuple[Array, Array]:
     """Lower and upper bounds of E S/D for every prefix of the last axis, a > 0; E e^4 / d^4 apart."""
     v = p * (1 - p)
-    parts = [
-        np.cumsum(np.insert(part, 0, 0.0, axis=-1), axis=-1) for part in (p, v, v * (1 - 2 * p), v * (1 - 6 * v))
-    ]
+    cumulants = p, v, v * (1 - 2 * p), v * (1 - 6 * v)
+    parts = [np.cumsum(np.insert(one, 0, 0.0, axis=-1), axis=-1) for one in cumulants]
     s, variance_s, third_s, fourth_s = parts
     r, variance_r, third_r, fourth_r = (part[..., -1:] - part for part in parts)
     k, alpha = np.arange(s.shape[-1]), 1 - a

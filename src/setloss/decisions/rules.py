@@ -137,8 +137,7 @@ class RuleLearner:
 
     def _models(self, family: Potentials | None) -> list[Calibration]:
         whole = calibrate(self.studied, family, self.widths)
-        others = [calibrate(self.studied.without(fold), family, self.widths, whole) for fold in self.folds]
-        return [whole, *others]
+        return [whole, *(calibrate(self.studied.without(fold), family, self.widths, whole) for fold in self.folds)]
 
     def log_likelihoods(self) -> tuple[Array, Array]:
         """Of held-out sets by a model of usual widths, what scorers are compared by; and the weights of the sets."""

@@ -89,9 +89,8 @@ def _drawn(samples: Any) -> tuple[list[Flags], int, tuple[Any, ...] | None]:
 
 
 def _is_named(draw: Any) -> bool:
-    return isinstance(draw, set | frozenset | str) or (
-        isinstance(draw, list | tuple) and any(isinstance(x, str) for x in draw)
-    )
+    is_list_of_names = isinstance(draw, list | tuple) and any(isinstance(name, str) for name in draw)
+    return is_list_of_names or isinstance(draw, set | frozenset | str)
 
 
 def _as_set(draw: Any) -> set[Any]:

@@ -267,8 +267,7 @@ def measure_table(
     bound = pointwise_lower_bound(loss) if least is None else least
     noise = ROUNDING * largest_below(loss) * cell_levels(loss.shape) ** 2
     residual = relative(np.abs(supermodular - bound) - noise, np.maximum(np.abs(supermodular), bound))
-    feasibility = infeasibility(loss, supermodular, submodular)
-    return Measured(feasibility, residual, mean_over_subsets(Table(bound)))
+    return Measured(infeasibility(loss, supermodular, submodular), residual, mean_over_subsets(Table(bound)))
 
 
 def measure_curve(loss: CountFunction, split: Split, axis: int) -> Measured:

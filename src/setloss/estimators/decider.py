@@ -202,9 +202,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if not hasattr(self, "label_names_"):
-            raise AttributeError(
-                "the labels have no names; fit with a table y, such as pandas.DataFrame(Y, columns=...)"
-            )
+            raise AttributeError("the labels have no names; fit with a table y, as pandas.DataFrame(Y, columns=...)")
         chosen = np.reshape(self.predict(X) == self.classes_[1], (-1, len(self.label_names_)))
         return [tuple(map(str, self.label_names_[row])) for row in chosen]
 

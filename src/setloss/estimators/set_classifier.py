@@ -210,8 +210,7 @@ class SetClassifier(LinearModel):
         X = checked_features(self, X, reset=True)
         labels, matrix, sets = read_sets(X, y, groups, type(self).__name__)
         labels.set_attributes(self)
-        weights = checked_weights(sample_weight, X)
-        elements = sets.elements(matrix.positive, matrix.known, weights)
+        elements = sets.elements(matrix.positive, matrix.known, checked_weights(sample_weight, X))
         if not len(elements.bags):
             raise ValueError("no example has a known label and a positive weight; there is nothing to train on")
         if elements.truth.all() or not elements.truth.any():

@@ -60,11 +60,9 @@ class Elements:
         self, X: Any, constant: float, loss: Loss, operator: str | Operator, scale: float, C: float
     ) -> Problem:
         """The training problem of these elements."""
-        surrogate = batch_surrogate(loss, self.truth, self.bags, operator, scale)
+        batch = batch_surrogate(loss, self.truth, self.bags, operator, scale)
         signs = np.where(self.truth, np.int8(1), np.int8(-1))
-        return Problem(
-            Design.of(X, constant), surrogate, signs, self.rows, C * self.weights, self.n_tasks, self.tasks
-        )
+        return Problem(Design.of(X, constant), batch, signs, self.rows, C * self.weights, self.n_tasks, self.tasks)
 
 
 @dataclass(frozen=True, eq=False)

@@ -215,9 +215,7 @@ def _as_table(X: Any) -> Any:
         raise DatasetError(f"a table is a DataFrame, whose columns have names; got {type(X).__name__}")
     if not X.columns.is_unique:
         twice = X.columns[X.columns.duplicated()].tolist()
-        raise DatasetError(
-            f"the table has several columns with the name {twice[0]!r}; rename them, or drop all but one"
-        )
+        raise DatasetError(f"the table has several columns named {twice[0]!r}; rename them, or drop all but one")
     return X
 
 

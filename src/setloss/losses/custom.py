@@ -157,7 +157,7 @@ class MetricLoss(CountLoss):
                 f"{perfect:g}.{score}"
             )
         generator = np.random.default_rng(m + 1000 * r)
-        for _ in range(6):
+        for _ in range(6):  # pairs of numbers of mistakes
             n, q = int(generator.integers(m + 1)), int(generator.integers(r + 1))
             first = self._at(n, q, m, r)
             other = self._call(*generator.permutation(_example(n, q, m, r), axis=1))

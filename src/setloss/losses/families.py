@@ -159,9 +159,7 @@ class CountLoss(Loss):
 
     def on_counts(self, positives: int, negatives: int) -> SetFunction:
         if not (is_whole_number(positives, 0) and is_whole_number(negatives, 0)):
-            raise ValueError(
-                f"positives and negatives are whole numbers from 0 on; got {positives!r} and {negatives!r}"
-            )
+            raise ValueError(f"positives and negatives are whole numbers from 0 on; got {positives!r}, {negatives!r}")
         return self.set_function(np.repeat([True, False], [positives, negatives]))
 
     def set_function(self, y_true: ArrayLike) -> SetFunction:

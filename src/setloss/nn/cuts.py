@@ -216,9 +216,8 @@ def runs_on_devices(plan: LossSurrogate) -> bool:
     reading = plan.read(1, 1)
     if reading is None or reading.lovasz.kind == Kind.NONE:
         return False
-    return reading.rescaled.kind == Kind.NONE or (
-        reading.rescaled.kind == Kind.TVERSKY_SUPERMODULAR and not reading.margin
-    )
+    kind = reading.rescaled.kind
+    return kind == Kind.NONE or (kind == Kind.TVERSKY_SUPERMODULAR and not reading.margin)
 
 
 def device_cuts(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:

@@ -185,8 +185,7 @@ class Images:
         """
         a, b, undefined = form.false_positive, form.false_negative, 1 - form.undefined
         alone = Tversky(a, b, zero_division=0.0)
-        rows = self.p.flatten(0, 1).numpy()
-        found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in rows]
+        found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in self.p.flatten(0, 1).numpy()]
         sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
         numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
         score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))

@@ -205,8 +205,7 @@ class SetLoss(nn.Module):
             return arrange_groups(given, groups, self.mode, self.margins, classes)
         if groups is not None:
             raise ValueError("groups= is for over='groups'")
-        weights = element_weights(given, element_weight)
-        return arrange(given, self.mode, self.over, self.margins, classes, weights)
+        return arrange(given, self.mode, self.over, self.margins, classes, element_weights(given, element_weight))
 
     def extra_repr(self) -> str:
         names = ("loss", "operator", "margins", "soft_share", "with_cross_entropy", "mode", "over", "absent")

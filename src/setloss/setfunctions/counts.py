@@ -120,8 +120,7 @@ class CountFunction(ABC):
             )
         starts = base or (0,) * len(shape)
         grid = tuple(axis + start for axis, start in zip(np.indices(shape, sparse=True), starts, strict=True))
-        values = np.broadcast_to(self(*grid), shape)
-        return np.ascontiguousarray(values, dtype=np.float64)
+        return np.ascontiguousarray(np.broadcast_to(self(*grid), shape), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)

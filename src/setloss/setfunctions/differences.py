@@ -125,8 +125,7 @@ class Inequalities:
         positive = np.nonzero(self.excess > 0)
         if not len(positive[0]):
             return 0.0
-        share = self.excess[positive] / self.tolerances(positive, rtol)
-        return rtol * float(np.max(share))
+        return rtol * float(np.max(self.excess[positive] / self.tolerances(positive, rtol)))
 
 
 def raised(cell: tuple[Any, ...], axis: int) -> tuple[Any, ...]:

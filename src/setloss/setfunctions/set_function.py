@@ -212,8 +212,7 @@ class SetFunction:
             raise ValueError(f"set functions over {self.p} and {other.p} elements cannot be combined")
         if np.array_equal(self.partition, other.partition) and self.sizes == other.sizes:
             return self, other
-        pairs = self.partition * len(other.sizes) + other.partition
-        common = np.unique(pairs, return_inverse=True)[1]
+        common = np.unique(self.partition * len(other.sizes) + other.partition, return_inverse=True)[1]
         return self.refine(common), other.refine(common)
 
     def __add__(self, other: SetFunction) -> SetFunction:
