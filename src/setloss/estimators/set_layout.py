@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_consistent_length
 
-from setloss.bags import Bags, group_array
+from setloss.bags import Bags
 from setloss.decisions.held_out import HeldOut, numbered_folds
 from setloss.estimators.labels import LabelMatrix, Labels, labels_of
 from setloss.losses import Loss
@@ -83,7 +83,7 @@ class SetLayout:
             return cls(rows, Bags.from_offsets(np.arange(rows + 1)) if flat else None, flat)
         if np.shape(groups) != (rows,):
             raise ValueError(f"groups must name the set of each of {rows} rows; got shape {np.shape(groups)}")
-        return cls(rows, Bags.from_groups(group_array(groups)), flat)
+        return cls(rows, Bags.from_groups(groups), flat)
 
     @cached_property
     def sets(self) -> Bags | None:
