@@ -94,6 +94,10 @@ def _blocks(name: str, values: Any, X: da.Array) -> Sequence[Any]:
 # -------------------------------------------------------------------- partitions of whole bags
 
 
+ROWS_BYTES = 128_000_000
+"""Bytes of X in a partition, about."""
+
+
 def repartition_by_group(X: Any, groups: Any, npartitions: int | None = None) -> Any:
     """The same rows in partitions that split no bag; a DataFrame has ``shuffle(on=...)`` for that.
 
@@ -118,7 +122,7 @@ def repartition_by_group(X: Any, groups: Any, npartitions: int | None = None) ->
     if names.shape != X.shape[:1] or not len(names):
         raise ValueError(f"groups must name the bag of each of {X.shape[0]} frames; got shape {names.shape}")
     ends = _bag_ends(names)
-    targets = np.linspace(0, len(names), (npartitions or -(-X.nbytes // 128_000_000)) + 1)[1:]
+    targets = np.linspace(0, len(names), (npartitions or -(-X.nbytes // ROWS_BYTES)) + 1)[1:]
     chosen = np.unique(ends[np.minimum(np.searchsorted(ends, targets), len(ends) - 1)])
     return X.rechunk({0: tuple(np.diff(chosen, prepend=0).tolist()), 1: -1})
 

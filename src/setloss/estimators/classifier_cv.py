@@ -21,6 +21,9 @@ from setloss.estimators.set_layout import read_sets
 from setloss.solvers import Status
 from setloss.typing import Array
 
+LOOSER_FOLDS = 3.0
+"""Ratio of the gap of fits on folds, which are only compared, to the gap of the final fit."""
+
 
 @dataclass(eq=False, repr=False)
 class SetClassifierCV(LinearModel):
@@ -80,7 +83,7 @@ class SetClassifierCV(LinearModel):
             columns["groups"] = sets.numbers
         if sample_weight is not None:
             columns["sample_weight"] = weights
-        looser = {"warm_start": True, "tol": 3 * self.tol}  # each fold has a model of its own: threads
+        looser = {"warm_start": True, "tol": LOOSER_FOLDS * self.tol}  # each fold has a model of its own: threads
         tasks = (delayed(fit_path)(self._candidate(**looser), path, X, columns, *split) for split in splits)
         folds = []
         for number, fold in enumerate(Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks), 1):

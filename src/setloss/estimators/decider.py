@@ -31,6 +31,9 @@ from setloss.typing import Array
 
 AVERAGES = ("samples", "macro", "micro")
 
+SMALL_SET = 6
+"""Number of elements of the set on which a loss is tried."""
+
 
 def is_lazy(values: Any) -> bool:
     """Whether values are a Dask array, or another that is computed block by block."""
@@ -99,7 +102,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         """Refuse averages over labels where the sets are groups, and a loss that has no values on a small set."""
         if labels.flat and self.average != "samples":
             raise ValueError(f'the loss of groups is a mean over groups; average is "samples", not {self.average!r}')
-        p = 6 if labels.flat else min(labels.width, 6)
+        p = SMALL_SET if labels.flat else min(labels.width, SMALL_SET)
         _ = self._loss().on_counts(p - p // 2, p // 2).table
 
     def _loss(self) -> CountLoss:

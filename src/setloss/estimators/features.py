@@ -10,6 +10,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from setloss.arguments import refuse_masked
 from setloss.typing import Array
 
+WIDE_RANGE = 1e3
+"""Columns whose scales differ by this factor are worth a warning."""
+
 MAX_COST = 1e15
 """Largest sum over the rows of ``C weight |x|^2``, the weight of the data against that of the regulariser. Beyond it
 the sum of both, as a double, is that of the data alone: matrices are singular and methods stall."""
@@ -55,7 +58,7 @@ def warn_of_scales(X: Any, who: str, names: Any = None) -> None:
     if used.size < 2:
         return
     least = used[int(np.argmin(scales[used]))]
-    if largest > 1e3 * scales[least]:
+    if largest > WIDE_RANGE * scales[least]:
         wide, narrow = (j if names is None else repr(names[j]) for j in (int(np.argmax(scales)), int(least)))
         warnings.warn(
             f"{who}: the features differ by orders of magnitude (column {wide} varies by {largest:.1e}, column "

@@ -20,6 +20,9 @@ from setloss.nn.image_decisions import Images, PixelCalibration, empty_features
 from setloss.nn.reduction import mean_cross_entropy
 from setloss.nn.targets import Mode, decisions
 
+TEMPERATURES = (0.05, 20.0)
+"""Least and largest temperature that is tried."""
+
 
 @torch.no_grad()
 def fit_temperature(
@@ -49,7 +52,7 @@ def fit_temperature(
     def cost(log_t: float) -> float:
         return float(mean_cross_entropy(given._replace(logits=given.logits / float(np.exp(log_t)))))
 
-    found = minimize_scalar(cost, bounds=np.log((0.05, 20.0)), method="bounded", options={"xatol": 1e-3})
+    found = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
     return float(np.exp(found.x))
 
 
