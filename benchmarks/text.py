@@ -34,7 +34,9 @@ from setloss.solvers import ADMM, FrankWolfe, Limits, Problem, Record, Status, d
 from setloss.solvers.choice import EPOCHS
 from setloss.solvers.loop import run
 
-TARGETS = {"hinge": 2.0, "lovasz": 10.0, "bd": 10.0, "slack": 30.0, "margin": 30.0}
+TARGETS = {"hinge": 4.0, "lovasz": 10.0, "bd": 10.0, "slack": 30.0, "margin": 30.0}
+"""Largest ratios to LinearSVC, which shrinks, and for which every rare label is a small problem of its own."""
+
 COSTS = (1.0, 0.1)
 MOST_SECONDS = 120.0
 """CPU seconds after which a fit is ended; its row says which gap it had, and that the target is missed."""

@@ -24,7 +24,7 @@ from setloss import (
 from setloss.bags import Bags
 from setloss.losses import PAPER_CURVES
 from setloss.operators import OPERATOR_NAMES, LovaszHinge, MarginRescaling, SlackRescaling, operator_named
-from setloss.plans.batch import BatchSurrogate, batch_surrogate
+from setloss.plans.batch import BatchSurrogate, batch_surrogate, space_for_cuts
 from setloss.plans.build import LossSurrogate
 from setloss.plans.records import NoPlanError, lower
 from setloss.setfunctions.counts import AxisCurve
@@ -364,3 +364,21 @@ def test_weights_of_zero_have_finite_cuts_at_any_margins(weights, operator):
         found = batch_surrogate(loss, truth, [0, 5], operator).cuts(margins)
         assert np.all(np.isfinite(found.slopes))
         assert found.values[0] == pytest.approx(reference(margins), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("loss", "operator", "searched"),
+    [
+        (Jaccard(), "lovasz", False),
+        (Dice(), "bd", False),
+        (PAPER_CURVES["curve2"], "slack", False),
+        (Dice(), "slack", True),
+        (Hamming(), "margin", True),
+        (from_counts(lambda n, q, m, k: n * q), "slack", True),
+    ],
+)
+def test_the_search_of_counts_is_compiled_where_a_plan_needs_it(loss, operator, searched):
+    """Of curves one count is searched, in line."""
+    plans = batch_surrogate(loss, [1, 0, 1, 0, 0], [0, 3, 5], operator).plans
+    assert plans.search_counts == searched
+    assert (space_for_cuts(plans, 3, np.float64).search is not None) == searched
