@@ -4,8 +4,9 @@ Each bag refers to one record of `setloss.plans.records`, its Lovász part and i
 float64 whatever the margins are, and nothing is allocated here: `setloss.plans.batch.space_for_cuts` does.
 
 Kernels are written for short compilation, too: plain loops in place of array expressions, which numba compiles with
-all their error messages, and one version for plans of every kind. Those that take arrays and are called once a bag
-are inlined by numba, which counts references to the arrays of every call; formulas of numbers are left to LLVM.
+all their error messages, and one version for plans of every kind, without the radix sort and the search of counts
+where their workspace is None. Kernels that take arrays and are called once a bag are inlined by numba, which counts
+references to the arrays of every call; formulas of numbers are left to LLVM.
 """
 
 import numpy as np
