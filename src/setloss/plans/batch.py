@@ -171,7 +171,7 @@ class SortSpace(NamedTuple):
 class SearchSpace(NamedTuple):
     """Workspace for worst sets where several counts matter."""
 
-    sums: Any  # of the smallest margins of each group
+    sums: Any  # the memory of `keys`: of the smallest margins of each group
     counts: Any  # of each group in the worst set
     turning: Any  # of each group in the cell that is looked at
     within: Any  # of each group among the ranked elements
@@ -186,23 +186,22 @@ class CutSpace(NamedTuple):
     search: SearchSpace | None  # if a plan needs it
 
 
-def space_for_sorting(widest: int, dtype: Any) -> SortSpace:
-    """Workspace for up to `widest` elements with margins of this type."""
+def space_for_sorting(widest: int, dtype: Any, memory: Array | None = None) -> SortSpace:
+    """Workspace for up to `widest` elements with margins of this type; `memory` of as many floats is for the keys."""
     from setloss.plans.kernels import BUCKETS, SMALL
 
-    spare, tallies = (
-        np.empty(widest * np.dtype(dtype).itemsize // 4, dtype=np.int64),
-        np.empty(BUCKETS, dtype=np.int64),
-    )
-    keys = np.empty(widest, dtype=dtype)
-    return SortSpace(spare, tallies, keys, keys.view(np.int32) if widest > SMALL else None)
+    memory = np.empty(widest) if memory is None else memory
+    spare = np.empty(widest * np.dtype(dtype).itemsize // 4, dtype=np.int64)
+    tallies = np.empty(BUCKETS, dtype=np.int64)
+    return SortSpace(spare, tallies, memory.view(dtype), memory.view(np.int32) if widest > SMALL else None)
 
 
 def space_for_cuts(plans: Plans, widest: int, dtype: Any) -> CutSpace:
     """Workspace for bags of up to `widest` elements with margins of this type."""
-    axes, sorting, search = plans.sizes.shape[1], space_for_sorting(widest, dtype), None
-    if plans.search_counts:
-        search = SearchSpace(np.empty(widest + axes), *np.empty((3, axes), dtype=np.int64))
+    axes = plans.sizes.shape[1]
+    sums = np.empty(widest + axes)
+    search = SearchSpace(sums, *np.empty((3, axes), dtype=np.int64)) if plans.search_counts else None
+    sorting = space_for_sorting(widest, dtype, sums)
     return CutSpace(np.empty(widest, dtype=np.int64), sorting, sorting.spare.view(dtype), search)
 
 
