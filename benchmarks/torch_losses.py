@@ -58,7 +58,7 @@ def lovasz_image_by_image(logits: Tensor, target: Tensor) -> Tensor:
 def peak_bytes(loss: str, operator: str, threads: int) -> int:
     """How far one step on the larger shape raises the kernel's high-water mark of resident memory."""
     torch.set_num_threads(threads)
-    training_step(SetLoss(loss, operator), *images((2, 8, 8)))()
+    training_step(SetLoss(loss, operator), *images((2, 16, 16)))()  # kernels of more than 160 elements, too
     logits, target = images(SHAPES[1])
     step = training_step(SetLoss(loss, operator), logits, target)
     HIGH_WATER.write_text("5")
