@@ -134,10 +134,10 @@ class DataOptions:
     def read(self) -> LabelSets | Tracks:
         """Examples to train on; X is a DataFrame where the file is a table."""
         with _in_options():
-            found = self._read({})
-        if not has_labels(found):
+            data = self._read({})
+        if not has_labels(data):
             raise InputError(f"{self.data} has no labels; --labels says which they are")
-        return found
+        return data
 
     def read_for(self, model: TrainedModel, *, labels: bool) -> LabelSets | Tracks:
         """Rows for a model, whose columns are found by the names that it knows; with `labels`, also those it has."""
@@ -146,18 +146,18 @@ class DataOptions:
             if is_table != was_table:
                 kind, suffixes = ("a table", ", ".join(TABLES)) if was_table else ("arrays", ".arff")
                 raise InputError(f"the model was trained on {kind}, and {self.data} is none; give {suffixes}")
-            found = self._table_for(model, labels) if is_table else self._read({} if labels else {"labels": 0})
-            if isinstance(found, LabelSets) != model.of_label_sets:
+            data = self._table_for(model, labels) if is_table else self._read({} if labels else {"labels": 0})
+            if isinstance(data, LabelSets) != model.of_label_sets:
                 kinds = ("tracks", "label sets") if model.of_label_sets else ("label sets", "tracks")
                 raise InputError(f"{self.data} holds {kinds[0]} and the model was trained on {kinds[1]}")
-            if labels and isinstance(found, LabelSets) and has_labels(found):
-                found = self._with_labels_of(model.source.labels or [], found)
-            names, wanted = found.feature_names or (), model.source.features
+            if labels and isinstance(data, LabelSets) and has_labels(data):
+                data = self._with_labels_of(model.source.labels or [], data)
+            names, wanted = data.feature_names or (), model.source.features
             if wanted is None:
-                return found
+                return data
             require_names(self.data, names, wanted, "the features of the model")
-            X = found.X[wanted] if is_table else found.X[:, [names.index(name) for name in wanted]]
-            return replace(found, X=X)
+            X = data.X[wanted] if is_table else data.X[:, [names.index(name) for name in wanted]]
+            return replace(data, X=X)
 
     def _table_for(self, model: TrainedModel, labels: bool) -> LabelSets | Tracks:
         source, group = model.source, self.group or model.source.group
@@ -173,24 +173,24 @@ class DataOptions:
         groups = bag_ids(frame[group], self.data) if group in frame else None
         return Tracks(frame, None, groups, tuple(frame.columns))
 
-    def _with_labels_of(self, names: list[str], found: LabelSets) -> LabelSets:
+    def _with_labels_of(self, names: list[str], data: LabelSets) -> LabelSets:
         """Labels in the order of the model; those that it does not know are named and left out."""
         from pandas import DataFrame
 
-        there = list(found.label_names)
+        there = list(data.label_names)
         strange = [name for name in there if name not in names]
-        if len(strange) == len(there) and (names or found.cell is not None):
+        if len(strange) == len(there) and (names or data.cell is not None):
             known = f"which knows {listed(names)}" if names else "which knows its labels by number only"
             raise InputError(f"{self.data} has no label of the model, {known}; the file has {listed(strange)}")
         if not names:
-            return found
-        if found.cell is None:
+            return data
+        if data.cell is None:
             require_names(self.data, there, names, "the labels of the model")
         if strange:
             say(f"{self.data} has labels that the model does not know, which do not count: {listed(strange)}")
-        dense = found.Y.toarray() if hasattr(found.Y, "toarray") else found.Y
+        dense = data.Y.toarray() if hasattr(data.Y, "toarray") else data.Y
         Y = DataFrame(dense, columns=there).reindex(columns=names, fill_value=0).to_numpy()
-        return replace(found, Y=Y, label_names=tuple(names))
+        return replace(data, Y=Y, label_names=tuple(names))
 
     def _read(self, known: dict[str, Any]) -> LabelSets | Tracks:
         """The file by the options, and by what is `known` where they say nothing."""
@@ -214,6 +214,6 @@ def _in_options() -> Iterator[None]:
         raise InputError(re.sub(r"\b(labels|group|label|ignore|separator)=(?!\w)", r"--\1", str(error))) from None
 
 
-def has_labels(found: LabelSets | Tracks) -> bool:
+def has_labels(data: LabelSets | Tracks) -> bool:
     """Whether a file had labels."""
-    return found.Y.shape[1] > 0 if isinstance(found, LabelSets) else found.y is not None
+    return data.Y.shape[1] > 0 if isinstance(data, LabelSets) else data.y is not None

@@ -121,11 +121,11 @@ class CountModel:
         negative = -1 if np.any(given[sure] == -1) else 0
         labels = as_labels(np.where(sure, given, negative), "y")
         each = zip(self.parts, split(labels, self.bags), split(sure, self.bags), strict=True)
-        found = [part.likelihood(positive, sure) for part, positive, sure in each]
+        likelihoods = [part.likelihood(positive, sure) for part, positive, sure in each]
         return Likelihood(
-            join([part.values for part in found], self.bags, rows=True),
-            join([part.scores for part in found], self.bags),
-            join([part.counts for part in found], self._sizes),
+            join([part.values for part in likelihoods], self.bags, rows=True),
+            join([part.scores for part in likelihoods], self.bags),
+            join([part.counts for part in likelihoods], self._sizes),
         )
 
 
@@ -134,12 +134,12 @@ def split(values: NDArray[Any], bags: Bags | None) -> list[NDArray[Any]]:
     return [values] if bags is None else [values[places] for _, places in bags.by_size]
 
 
-def join(found: Sequence[NDArray[Any]], bags: Bags | None, *, rows: bool = False) -> NDArray[Any]:
+def join(parts: Sequence[NDArray[Any]], bags: Bags | None, *, rows: bool = False) -> NDArray[Any]:
     """The reverse of `split`; or, of `rows`, one number for each set."""
     if bags is None:
-        return found[0]
-    values = np.empty(len(bags) if rows else bags.elements, dtype=found[0].dtype if found else np.float64)
-    for (sets, places), one in zip(bags.by_size, found, strict=True):
+        return parts[0]
+    values = np.empty(len(bags) if rows else bags.elements, dtype=parts[0].dtype if parts else np.float64)
+    for (sets, places), one in zip(bags.by_size, parts, strict=True):
         values[sets if rows else places] = one
     return values
 
@@ -198,12 +198,12 @@ class SetsOfOneSize:
 
         (n, p), width = self.scores.shape, self.potentials.shape[1]
         refuse_large_tables(p, width)
-        found, safe = Sums(np.empty(n), np.zeros((n, width)), np.empty((n, p))), np.empty(n, dtype=np.bool_)
-        sums(self.scores, self.potentials, *found, safe)
+        totals, safe = Sums(np.empty(n), np.zeros((n, width)), np.empty((n, p))), np.empty(n, dtype=np.bool_)
+        sums(self.scores, self.potentials, *totals, safe)
         if not safe.all():
-            for part, again in zip(found, self.tilted(~safe).sums, strict=True):
+            for part, again in zip(totals, self.tilted(~safe).sums, strict=True):
                 part[~safe] = again
-        return found
+        return totals
 
     def tilted(self, rows: Flags) -> "SetsOfOneSize":
         """Examples whose sums underflow, with shifted scores and potentials: the same model at the largest Z."""

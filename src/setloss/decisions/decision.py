@@ -184,12 +184,12 @@ def _losses_of_prefixes(rows: SetsOfOneSize, spec: LossSpec, every: bool = True)
         steps = np.cumsum(alarms - misses, axis=1)
         return np.asarray(misses.sum(axis=1, keepdims=True) + np.pad(steps, ((0, 0), (1, 0))))
     refuse_large_tables(p, rows.potentials.shape[1])
-    found, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
+    losses, safe = np.full((n, p + 1), np.inf), np.empty(n, dtype=np.bool_)
     of_loss = tuple(spec), spec.linear_in_misses
-    losses_of_prefixes(rows.scores, rows.potentials, *of_loss, _floor(rows), every, found, safe)
+    losses_of_prefixes(rows.scores, rows.potentials, *of_loss, _floor(rows), every, losses, safe)
     if not safe.all():
-        found[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
-    return found
+        losses[~safe] = _losses_of_prefixes(rows.tilted(~safe), spec, every)
+    return losses
 
 
 # ---------------------------------------------------------------- given sets, and all sets
@@ -204,11 +204,11 @@ def _losses_of(chosen: Flags, rows: SetsOfOneSize, spec: LossSpec) -> Array:
         misses, alarms = _costs_of_elements(rows, spec)
         return np.asarray(np.where(chosen, alarms, misses).sum(axis=1))
     chosen_first = np.take_along_axis(rows.scores, np.argsort(~chosen, axis=1, kind="stable"), axis=1)
-    found, safe = np.empty(n), np.empty(n, dtype=np.bool_)
-    losses_of_firsts(chosen_first, chosen.sum(axis=1), rows.potentials, tuple(spec), _floor(rows), found, safe)
+    losses, safe = np.empty(n), np.empty(n, dtype=np.bool_)
+    losses_of_firsts(chosen_first, chosen.sum(axis=1), rows.potentials, tuple(spec), _floor(rows), losses, safe)
     if not safe.all():
-        found[~safe] = _losses_of(chosen[~safe], rows.tilted(~safe), spec)
-    return found
+        losses[~safe] = _losses_of(chosen[~safe], rows.tilted(~safe), spec)
+    return losses
 
 
 def _costs_of_elements(rows: SetsOfOneSize, spec: LossSpec) -> tuple[Array, Array]:

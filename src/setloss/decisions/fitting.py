@@ -114,11 +114,11 @@ def chosen_widths(data: HeldOut, potentials: Potentials | None) -> Widths:
     for bias in BIAS_WIDTHS:
         counts = COUNT_WIDTHS if potentials is not None and bias == BIAS_WIDTHS[0] else [best.counts]
         for widths in [Widths(bias, count) for count in counts]:
-            found = 0.0
+            likelihood = 0.0
             for i, (train, test) in enumerate(folds):
                 starts[i] = calibrate(train, potentials, widths, starts[i])
-                found += float(test.weights @ starts[i].log_likelihoods(test))
-            best, value = (widths, found) if found > value else (best, value)
+                likelihood += float(test.weights @ starts[i].log_likelihoods(test))
+            best, value = (widths, likelihood) if likelihood > value else (best, value)
     return best
 
 
@@ -182,8 +182,8 @@ class _Problem:
     def solved(self, start: Calibration | None) -> Calibration:
         """The most likely calibration."""
         options = {"maxiter": 100, "ftol": TOLERANCE, "maxcor": 20}
-        found = minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options)
-        return self.calibration(found.x)
+        optimum = minimize(self, self.coordinates(start), jac=True, method="L-BFGS-B", options=options)
+        return self.calibration(optimum.x)
 
     def coordinates(self, known: Calibration | None) -> Array:
         """Those of a calibration, its biases split as the prior likes best; else of typical scale and no biases.
@@ -206,11 +206,11 @@ class _Problem:
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The negative of the objective, and its gradient."""
-        (numbers, theta), found = self.parameters(z), self.calibration(z)
-        value, by_scale, by_bias, by_theta = 0.0, 0.0, np.zeros_like(found.bias), np.zeros_like(theta)
+        (numbers, theta), calibration = self.parameters(z), self.calibration(z)
+        value, by_scale, by_bias, by_theta = 0.0, 0.0, np.zeros_like(calibration.bias), np.zeros_like(theta)
         for part in self.parts:
             try:
-                more, by_score, more_by_theta = _likelihood(part, found)
+                more, by_score, more_by_theta = _likelihood(part, calibration)
             except ContradictionError:  # a step that went much too far: the search takes a shorter one
                 return FAR, np.zeros_like(z)
             value += more
@@ -223,15 +223,15 @@ class _Problem:
         return 0.5 * float(numbers @ pull + theta @ pull_theta) - value, np.concatenate((slopes, slopes_theta))
 
 
-def _likelihood(part: HeldOut, found: Calibration) -> tuple[float, Array, Array]:
+def _likelihood(part: HeldOut, calibration: Calibration) -> tuple[float, Array, Array]:
     """The weighted log-likelihood of some sets and its gradients in the score of every element and in theta."""
-    scores = found.log_odds(part.scores)
-    if found.potentials is None:
+    scores = calibration.log_odds(part.scores)
+    if calibration.potentials is None:
         each, small = part.element_weights, np.exp(-np.abs(scores))
         value = np.vdot(each, part.truth * scores - np.maximum(scores, 0) - np.log1p(small))
         return float(value), each * (part.truth - np.where(scores > 0, 1, small) / (1 + small)), np.zeros(0)
-    statistics = found.potentials.statistics(scores.shape[1])
-    seen = SetsOfOneSize(scores, (statistics @ found.theta)[None]).likelihood(part.truth, part.known)
+    statistics = calibration.potentials.statistics(scores.shape[1])
+    seen = SetsOfOneSize(scores, (statistics @ calibration.theta)[None]).likelihood(part.truth, part.known)
     weights = part.weights
     return float(weights @ seen.values), weights[:, None] * seen.scores, weights @ seen.counts @ statistics
 

@@ -59,9 +59,9 @@ class Scorer:
         values = without_certainty(*outputs, self.certainty)
         if len(self.varying) == len(self.constants):
             return values
-        found = np.tile(self.constants, (len(values), 1))
-        found[:, self.varying] = values
-        return found
+        scores = np.tile(self.constants, (len(values), 1))
+        scores[:, self.varying] = values
+        return scores
 
 
 Outputs = tuple[Rows, Scorer, tuple[Array, bool]]
@@ -97,10 +97,10 @@ def out_of_fold(
     estimator: Any, X: Any, labels: LabelMatrix, splits: Sequence[Split], params: Any, n_jobs: int | None
 ) -> Iterator[Outputs]:
     """What copies of the estimator say of rows that they were not trained on, fold by fold."""
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(
+    outputs_of_folds = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_outputs_of_fold)(estimator, X, labels, train, test, params) for train, test in splits
     )
-    return ((test, *outputs) for (_, test), outputs in zip(splits, found, strict=True))
+    return ((test, *outputs) for (_, test), outputs in zip(splits, outputs_of_folds, strict=True))
 
 
 def _outputs_of_fold(
@@ -152,31 +152,31 @@ def label_outputs(estimator: Any, X: Any, labels: int) -> tuple[Array, bool]:
     """Probabilities (n, labels), or scores where the classifier has none, and whether they are probabilities."""
     who, are_chances = type(estimator).__name__, hasattr(estimator, "predict_proba")
     if are_chances:
-        found = _positive_chances(estimator, estimator.predict_proba(X), labels)
+        outputs = _positive_chances(estimator, estimator.predict_proba(X), labels)
     elif hasattr(estimator, "decision_function"):
-        found = np.asarray(estimator.decision_function(X), dtype=np.float64)
+        outputs = np.asarray(estimator.decision_function(X), dtype=np.float64)
     else:
         raise TypeError(f"{who} has neither predict_proba nor decision_function; decisions need scores of labels")
-    found = found[:, None] if found.ndim == 1 else found
-    if found.ndim != 2 or found.shape[1] != labels:
+    outputs = outputs[:, None] if outputs.ndim == 1 else outputs
+    if outputs.ndim != 2 or outputs.shape[1] != labels:
         raise ValueError(
-            f"{who} gives scores of shape {found.shape} for {labels} labels; it must be a multi-label classifier "
+            f"{who} gives scores of shape {outputs.shape} for {labels} labels; it must be a multi-label classifier "
             "such as OneVsRestClassifier(LogisticRegression())"
         )
-    found = as_numbers(found, f"scores of {who}")
-    if are_chances and found.size and (found.min() < -ROUNDING or found.max() > 1 + ROUNDING):
+    outputs = as_numbers(outputs, f"scores of {who}")
+    if are_chances and outputs.size and (outputs.min() < -ROUNDING or outputs.max() > 1 + ROUNDING):
         raise ValueError(
-            f"predict_proba of {who} gives numbers from {found.min():.4g} to {found.max():.4g}, not from 0 to 1"
+            f"predict_proba of {who} gives numbers from {outputs.min():.4g} to {outputs.max():.4g}, not from 0 to 1"
         )
-    return np.clip(found, 0, 1) if are_chances else found, are_chances
+    return np.clip(outputs, 0, 1) if are_chances else outputs, are_chances
 
 
-def _positive_chances(estimator: Any, found: Any, labels: int) -> Array:
+def _positive_chances(estimator: Any, said: Any, labels: int) -> Array:
     """The probability of 1, from a list of (n, 2), an array (n, p, 2), (n, p), or (n, 2) for one label."""
-    if isinstance(found, list):
+    if isinstance(said, list):
         classes = estimator.classes_ if labels > 1 or isinstance(estimator.classes_, list) else [estimator.classes_]
-        return np.column_stack([_second(part, of) for part, of in zip(found, classes, strict=True)])
-    array = np.asarray(found, dtype=np.float64)
+        return np.column_stack([_second(part, of) for part, of in zip(said, classes, strict=True)])
+    array = np.asarray(said, dtype=np.float64)
     if array.ndim == 3:
         return np.asarray(array[:, :, -1])
     return np.asarray(array[:, 1:]) if labels == 1 and array.shape[1:] == (2,) else array

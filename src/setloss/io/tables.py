@@ -142,10 +142,10 @@ def read_columns(
     if labels is None:
         Y, _ = read_yes_and_no(frame[chosen[1:]], file, missing=False)
         return Tracks(X, Y[:, 0], bag_ids(frame[group], file), tuple(X.columns))
-    found = read_labels(X, frame[chosen], file, separator)
+    data = read_labels(X, frame[chosen], file, separator)
     if isinstance(labels, str) and labels not in chosen:
-        found = replace(found, notes=(*found.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
-    return found
+        data = replace(data, notes=(*data.notes, (f"{labels}...", f"prefix of the labels: {listed(chosen)}")))
+    return data
 
 
 def _label_columns(file: Path, frame: DataFrame, labels: Any) -> list[str]:
@@ -220,21 +220,21 @@ def read_labels(X: DataFrame, frame: DataFrame, file: Path, separator: str | Non
 def read_yes_and_no(frame: DataFrame, file: Path, *, missing: bool = True) -> tuple[NDArray[Any], dict[str, str]]:
     """Columns of numbers, words or marks as labels (n, p), and words for those that are not written as 0 and 1."""
     words = {name: set(_words(frame[name])) for name in frame.columns}
-    no_is_written = any(found & NO for found in words.values())
+    no_is_written = any(seen & NO for seen in words.values())
     marked = {
-        name: bool(found) and frame[name].isna().any() and found <= YES and (found == {"x"} or not no_is_written)
-        for name, found in words.items()
+        name: bool(seen) and frame[name].isna().any() and seen <= YES and (seen == {"x"} or not no_is_written)
+        for name, seen in words.items()
     }
     columns, notes = [], {}
-    for name, found in words.items():
-        marks = marked[name] or (not found and any(marked.values()))
+    for name, seen in words.items():
+        marks = marked[name] or (not seen and any(marked.values()))
         values = _numbers(frame[name], file, empty=0.0 if marks else np.nan)
         columns.append(as_zero_one(file, values[:, None], [name], missing=missing))
         if marks:
             notes[name] = f"label: {int(values.sum())} marked, empty cells are no"
-        elif found & (YES | NO) - NUMBERS or np.isnan(values).any():
+        elif seen & (YES | NO) - NUMBERS or np.isnan(values).any():
             unknown = f"; empty cells ({np.isnan(values).sum()}) are not known" * bool(np.isnan(values).any())
-            notes[name] = f"label: {' and '.join(sorted(found))}{unknown}"
+            notes[name] = f"label: {' and '.join(sorted(seen))}{unknown}"
     return np.hstack(columns), notes
 
 
