@@ -63,12 +63,12 @@ class Bags:
     @cached_property
     def by_size(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
         """For every size p that occurs: the bags of that size, and the places (bags, p) of their elements."""
-        found = []
+        places_by_size = []
         for p in np.unique(self.sizes):
             some = np.flatnonzero(self.sizes == p)
             places = self.offsets[some][:, None] + np.arange(p)
-            found.append((some, places if self.order is None else self.order[places]))
-        return tuple(found)
+            places_by_size.append((some, places if self.order is None else self.order[places]))
+        return tuple(places_by_size)
 
     @property
     def elements(self) -> int:

@@ -150,11 +150,11 @@ def check(function: SetFunctionOptions, as_json: JsonOption = False) -> None:
     """
     loss, title = function.describe()
     with refusing("", TableTooLargeError):
-        found = verdicts(loss)
+        judged = verdicts(loss)
     if as_json:
-        print_document({"verdicts": {law: asdict(verdict) for law, verdict in found.items()}})
+        print_document({"verdicts": {law: asdict(verdict) for law, verdict in judged.items()}})
     else:
-        typer.echo("\n".join([title, *map(str, found.values())]))
+        typer.echo("\n".join([title, *map(str, judged.values())]))
 
 
 def explore(

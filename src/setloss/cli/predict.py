@@ -80,8 +80,8 @@ def _table(trained: TrainedModel, rows: Any, probabilities: bool, names: bool) -
     if probabilities and not trained.decides:
         raise InputError("the model goes by the signs of its scores, which are no probabilities")
     X, beside = trained.prepared(rows)
-    found = (estimator.predict_proba if probabilities else estimator.predict)(X, **beside)
-    values = found[:, 1:] if probabilities and not sets else found.reshape(len(found), -1)
+    said = (estimator.predict_proba if probabilities else estimator.predict)(X, **beside)
+    values = said[:, 1:] if probabilities and not sets else said.reshape(len(said), -1)
     columns = []
     identity = getattr(trained.encoder, "id_", None)
     if identity is not None and identity in rows.X:
@@ -186,11 +186,11 @@ def _judged(trained: TrainedModel, X: Any, examples: Any, beside: dict[str, Any]
         chosen["half"] = scores > 0
     if trained.decides and hasattr(estimator.decision_, "threshold_"):
         chosen["threshold"] = scores > estimator.decision_.threshold_
-    losses = {name: sets.losses(as_loss(estimator.loss), truth, known, found) for name, found in chosen.items()}
-    f1 = {name: 1 - float(sets.losses(Dice(), truth, known, found)[0].mean()) for name, found in chosen.items()}
+    losses = {name: sets.losses(as_loss(estimator.loss), truth, known, one) for name, one in chosen.items()}
+    f1 = {name: 1 - float(sets.losses(Dice(), truth, known, one)[0].mean()) for name, one in chosen.items()}
     rows = {
-        name: {"loss": float(found.mean()), "error": _error(found), "f1": f1[name]}
-        for name, (found, _) in losses.items()
+        name: {"loss": float(values.mean()), "error": _error(values), "f1": f1[name]}
+        for name, (values, _) in losses.items()
     }
     return rows, *losses["decided"]
 

@@ -297,12 +297,12 @@ def _summary(estimator: Any) -> dict[str, Any]:
 def _columns(encoder: Any, examples: Any) -> list[dict[str, str]] | None:
     """What became of the columns of a table: features, and labels that were not written as 0 and 1."""
     columns = getattr(encoder, "columns_", ())
-    found = [{"name": column.name, "role": column.role, "words": column.words} for column in columns]
-    for column in found:
+    roles = [{"name": column.name, "role": column.role, "words": column.words} for column in columns]
+    for column in roles:
         if column["role"] == "id":
             column["words"] += "; names the rows of predictions" if column["name"] == encoder.id_ else "; left out"
-    found += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
-    return found or None
+    roles += [{"name": name, "role": "labels", "words": words} for name, words in getattr(examples, "notes", ())]
+    return roles or None
 
 
 def _gap(document: dict[str, Any]) -> str:

@@ -78,15 +78,15 @@ class DaskSetClassifier(SetClassifier):
         if self.solver not in SOLVER_NAMES:
             raise ValueError(f"there is no solver {self.solver!r} on Dask; the names are {', '.join(SOLVER_NAMES)}")
         partitions, loss = Partitions(sources), as_loss(self.loss)
-        used, found = summarize(partitions.each(inspect_partition))
-        labels = Labels(found.classes, None, found.labels, flat, flat and groups is not None)
+        used, data = summarize(partitions.each(inspect_partition))
+        labels = Labels(data.classes, None, data.labels, flat, flat and groups is not None)
         warn_of(labels)
-        constant = self._constant(np.array([found.squares / found.weight]), np.array([found.weight]))
-        shared = FitDescription(found.classes[1], constant, loss, self.operator, float(self.scale), self.C)
+        constant = self._constant(np.array([data.squares / data.weight]), np.array([data.weight]))
+        shared = FitDescription(data.classes[1], constant, loss, self.operator, float(self.scale), self.C)
         partitions.replace(used, partial(PartitionProblem, fit=shared))
-        problem = PartitionedProblem(partitions, (found.labels, found.features + 1))
+        problem = PartitionedProblem(partitions, (data.labels, data.features + 1))
         labels.set_attributes(self)
-        self.n_features_in_ = found.features
+        self.n_features_in_ = data.features
         if names is not None:
             self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
         try:

@@ -65,11 +65,11 @@ class PartitionProblem:
         """The margins kept, or mixed from those of two other points, or computed by one pass over X."""
         with self._lock:
             known = self._margins
-            found = known.pop(point.number, None)
-            if found is None and point.mixture is not None and {*point.mixture[:2]} <= known.keys():
+            margins = known.pop(point.number, None)
+            if margins is None and point.mixture is not None and {*point.mixture[:2]} <= known.keys():
                 start, end, share = known[point.mixture[0]], known[point.mixture[1]], point.mixture[2]
-                found = start + share * (end - start)
-            known[point.number] = self.problem.margins(point.parameters) if found is None else found
+                margins = start + share * (end - start)
+            known[point.number] = self.problem.margins(point.parameters) if margins is None else margins
             while len(known) > 3:  # both ends of a line, and the point of the next cut
                 del known[next(iter(known))]
             return known[point.number]
@@ -93,8 +93,8 @@ def risk_along(share: PartitionProblem, start: Point, end: Point, lengths: tuple
     first = share.margins(start)
     way = share.margins(end) - first
     workspace = np.empty_like(way)
-    found = [share.problem.risk_along(first, way, length, workspace) for length in lengths]
-    return np.array(found).T, share.inexact()
+    risks = [share.problem.risk_along(first, way, length, workspace) for length in lengths]
+    return np.array(risks).T, share.inexact()
 
 
 def cut_at(share: PartitionProblem, point: Point) -> tuple[Array, ...]:
@@ -187,8 +187,8 @@ class RemoteLine:
     def at(self, length: float) -> tuple[float, float]:
         if length not in self.known:
             lengths = reachable_from(length) if self.known else self.problem.last_lengths
-            (found,) = self.problem.round(risk_along, self.start, self.end, lengths)
-            self.known.update(zip(lengths, zip(*found.tolist(), strict=True), strict=True))
+            (risks,) = self.problem.round(risk_along, self.start, self.end, lengths)
+            self.known.update(zip(lengths, zip(*risks.tolist(), strict=True), strict=True))
         self.taken.append(length)
         if len(self.taken) == LINE_STEPS:
             self.problem.last_lengths = tuple(self.taken)

@@ -135,9 +135,9 @@ class Calibration:
             fields = ("sets", "expected_loss", "sizes")
             return Decision(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         elements, short = thinned(scores, bags, LONGEST)
-        found = self._decide(scores[elements], loss, short)
-        sizes = (2 * found.sizes * bags.sizes + short.sizes) // (2 * short.sizes)
-        return Decision(_largest_of_bags(scores, bags, sizes), found.expected_loss, sizes)
+        decision = self._decide(scores[elements], loss, short)
+        sizes = (2 * decision.sizes * bags.sizes + short.sizes) // (2 * short.sizes)
+        return Decision(_largest_of_bags(scores, bags, sizes), decision.expected_loss, sizes)
 
     def marginals(self, scores: Array, bags: Bags | None = None) -> Array:
         """P(y_i = 1), in the shape of the scores."""
@@ -146,14 +146,14 @@ class Calibration:
         if bags is None:
             return np.concatenate([self.model(scores[rows]).marginals for rows in chunks(*scores.shape)])
         elements, short = thinned(scores, bags, LONGEST)
-        log_odds, found = self.log_odds(scores), np.empty(len(scores))
-        found[elements] = chances = np.clip(self.model(scores[elements], short).marginals, 1e-15, 1 - 1e-15)
+        log_odds, chances_of_all = self.log_odds(scores), np.empty(len(scores))
+        chances_of_all[elements] = chances = np.clip(self.model(scores[elements], short).marginals, 1e-15, 1 - 1e-15)
         moved = logit(chances) - log_odds[elements]  # by the potentials; this varies little with the score
         for i in np.flatnonzero(bags.sizes > LONGEST):
             here, seen = (slice(*each.offsets[i : i + 2]) for each in (bags, short))
             between = np.interp(scores[here], scores[elements[seen]][::-1], moved[seen][::-1])
-            found[here] = expit(log_odds[here] + between)
-        return found
+            chances_of_all[here] = expit(log_odds[here] + between)
+        return chances_of_all
 
     def expected_losses(self, sets: Flags, scores: Array, loss: Loss, bags: Bags | None = None) -> Array:
         """The expected loss of given sets."""

@@ -113,10 +113,10 @@ def decide_pixels(
         raise ValueError(f"a mask of shape {counted.shape} does not fit values of shape {log_odds.shape}")
     if method not in ("auto", "exact", "moments"):
         raise ValueError(f"method is 'auto', 'exact' or 'moments'; got {method!r}")
-    found = _decide(log_odds[counted], as_loss(loss), method)
+    decision = _decide(log_odds[counted], as_loss(loss), method)
     chosen = np.zeros(log_odds.shape, dtype=bool)
-    chosen[counted] = found.sets
-    return PixelDecision(chosen, found.expected_loss, found.error, found.regret, found.rule)
+    chosen[counted] = decision.sets
+    return PixelDecision(chosen, decision.expected_loss, decision.error, decision.regret, decision.rule)
 
 
 def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
@@ -135,8 +135,8 @@ def _decide(log_odds: Array, loss: Loss, method: Method) -> PixelDecision:
             f"cost curves are decided for at most {FEW_PIXELS} pixels, there are {len(p)}; if the curve rises, the "
             "best set is that of all pixels with a probability above 1/2"
         )
-    found = decide(log_odds[None], loss, scores="log-odds")
-    return PixelDecision(found.sets[0], float(found.expected_loss[0]), 0.0, 0.0, "exact")
+    decision = decide(log_odds[None], loss, scores="log-odds")
+    return PixelDecision(decision.sets[0], float(decision.expected_loss[0]), 0.0, 0.0, "exact")
 
 
 def _is_exact(p: Array, loss: Loss, form: Form, method: Method) -> bool:

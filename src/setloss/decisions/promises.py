@@ -154,10 +154,10 @@ def largest_loss(loss: CountLoss, sizes: Any) -> float:
     most = 0.0
     for p in np.unique(sizes).tolist():
         positives = np.arange(p + 1)
-        found = [loss.value(positives, p - positives, positives, p - positives)]
+        losses = [loss.value(positives, p - positives, positives, p - positives)]
         if descent(loss, p, p + 1) and (spec := loss_spec(loss, p, p + 1)):
-            found += [spec.numbers, np.ravel(spec.table)]
-        most = max(most, float(np.nanmax(np.concatenate(found))))
+            losses += [spec.numbers, np.ravel(spec.table)]
+        most = max(most, float(np.nanmax(np.concatenate(losses))))
     return most
 
 

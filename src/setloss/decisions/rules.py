@@ -155,8 +155,8 @@ class RuleLearner:
         losses = {name: np.empty(len(self.data) if self.folds else 0) for name in rules}
         for i, fold in enumerate(self.folds, start=1):
             test = self.data.part(here := self.data.folds == fold)
-            for name, found in losses.items():
-                found[here] = test.losses(rules[name][i].sets(test.scores, loss, test.bags), loss)
+            for name, values in losses.items():
+                values[here] = test.losses(rules[name][i].sets(test.scores, loss, test.bags), loss)
         return {name: Judged(whole, without, losses[name]) for name, (whole, *without) in rules.items()}
 
     def _rules(self, name: str, loss: CountLoss) -> Sequence[Rule]:

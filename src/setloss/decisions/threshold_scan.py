@@ -122,7 +122,7 @@ def best_threshold(falling: Array, totals: Array) -> float:
         return 0.0
     edges = np.concatenate(([falling[0] + 1], falling, [falling[-1] - 1]))
     possible = np.flatnonzero(edges[:-1] > edges[1:])
-    found = totals[possible]
-    best = possible[found <= found.min() + 1e-9 * max(1.0, float(found.max()), -float(found.min()))]
+    losses = totals[possible]
+    best = possible[losses <= losses.min() + 1e-9 * max(1.0, float(losses.max()), -float(losses.min()))]
     middles = (edges[best] + edges[best + 1]) / 2
     return float(middles[np.argmin(np.abs(middles))])

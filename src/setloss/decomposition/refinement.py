@@ -223,7 +223,7 @@ def _solve(
             known.col_status, known.row_status, known.valid = list(statuses[:cells]), list(statuses[cells:]), True
             highs.setBasis(known)
         highs.run()
-        found = highs.getBasis()
-        if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and found.valid:
-            return np.flatnonzero([status != basic for status in [*found.col_status, *found.row_status]])
+        basis = highs.getBasis()
+        if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and basis.valid:
+            return np.flatnonzero([status != basic for status in [*basis.col_status, *basis.row_status]])
     raise DecompositionError(f"HiGHS could not solve the linear program over {cells} cells")

@@ -119,7 +119,7 @@ def fit_path(
     inside, outside = _safe_indexing(X, train), _safe_indexing(X, test)
     known = {name: _safe_indexing(column, train) for name, column in columns.items()}
     held_out = {name: _safe_indexing(column, test) for name, column in columns.items() if name != "sample_weight"}
-    found = []
+    judged = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", FeatureScaleWarning)  # the fit on everything says it
@@ -127,8 +127,8 @@ def fit_path(
             model.set_params(C=float(C)).fit(inside, **known)
             if model.solution_.status is Status.INTERRUPTED:
                 raise KeyboardInterrupt  # a model cut short is not compared with others
-            found.append((model.losses(outside, **held_out), model.dual_gap_))
-    return found
+            judged.append((model.losses(outside, **held_out), model.dual_gap_))
+    return judged
 
 
 def c_path(Cs: Any) -> Array:

@@ -138,7 +138,7 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         self.threshold_ = threshold.value
         self.rule_losses_, self._reliability = {}, None
         if learner.folds:
-            self.rule_losses_ = {rule: found.summary(data.weights) for rule, found in judged.items()}
+            self.rule_losses_ = {rule: losses.summary(data.weights) for rule, losses in judged.items()}
             self._reliability = learner.reliability(judged[name], loss)
 
     # ---------------------------------------------------------------- deciding
@@ -227,8 +227,8 @@ class SetDecider(ClassifierMixin, BaseEstimator):
         name, rule = self._rule()
         if not isinstance(rule, Threshold):
             raise ValueError(f'rule {name!r} has no thresholds; pass rule="threshold", or average="macro"')
-        found = np.broadcast_to(np.asarray(rule.value, dtype=np.float64), (self._labels.width,)).copy()
-        return np.asarray(expit(found)) if probabilities else found
+        thresholds = np.broadcast_to(np.asarray(rule.value, dtype=np.float64), (self._labels.width,)).copy()
+        return np.asarray(expit(thresholds)) if probabilities else thresholds
 
     # ---------------------------------------------------------------- what to expect
 

@@ -161,8 +161,8 @@ class SetLayout:
             cv = kind(int(cv), shuffle=True, random_state=seed)
         if groups is not None:
             to_split["groups"] = self.numbers
-        found = check_cv(cv, target, classifier=True).split(X, target, **to_split)
-        splits = [(_rows(train), _rows(test)) for train, test in found]
+        folds = check_cv(cv, target, classifier=True).split(X, target, **to_split)
+        splits = [(_rows(train), _rows(test)) for train, test in folds]
         if not splits:
             raise ValueError("cv gives no splits; it is a number of folds, a splitter or a list of (train, test)")
         for fold, (train, test) in enumerate(splits):

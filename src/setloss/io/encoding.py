@@ -131,7 +131,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array([column.name for column in self.columns_], dtype=object)
         self.n_features_in_ = len(self.feature_names_in_)
         counts = {name: _texts(X[name]).value_counts() for name in self._named("category")}
-        self.categories_ = {name: found[found >= FEWEST_ROWS].index.tolist() for name, found in counts.items()}
+        self.categories_ = {name: often[often >= FEWEST_ROWS].index.tolist() for name, often in counts.items()}
         values = self._values(X)
         if not values.shape[1] and not self.vectorizers_:
             told = "; ".join(f"{column.name} ({column.words})" for column in self.columns_)
@@ -200,8 +200,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 _refuse_lost(X[name], dates.isna(), "dates")
                 day, week, hour = dates.dt.day_of_year, dates.dt.day_of_week, dates.dt.hour
                 parts = {"year": dates.dt.year + day / 366, "day of year": day, "weekday": week, "hour": hour}
-                for part, found in parts.items():
-                    values[f"{name}: {part}"] = found.to_numpy(dtype=np.float64, na_value=np.nan)
+                for part, column in parts.items():
+                    values[f"{name}: {part}"] = column.to_numpy(dtype=np.float64, na_value=np.nan)
         return pandas.DataFrame(values, index=X.index)
 
 
@@ -285,8 +285,8 @@ def _numbers(column: Series[Any]) -> NDArray[np.float64]:
     if odd.any():
         plain = column[odd].astype(str).str.replace(_SIGNS, "", regex=True)
         numbers = numbers.astype(np.float64).where(~odd, pandas.to_numeric(plain, errors="coerce"))
-    found: NDArray[np.float64] = numbers.to_numpy(np.float64, na_value=np.nan)
-    return np.where(np.abs(found) > LARGEST, np.nan, found)
+    values: NDArray[np.float64] = numbers.to_numpy(np.float64, na_value=np.nan)
+    return np.where(np.abs(values) > LARGEST, np.nan, values)
 
 
 def _texts(column: Series[Any]) -> Series[Any]:

@@ -211,11 +211,11 @@ def _check_arguments(function: Callable[..., Any], number: int, wanted: str, oth
     if not callable(function):
         raise TypeError(f"{wanted}; got {type(function).__name__}")
     with suppress(ValueError):  # built in, without a signature
-        found = signature(function)
+        arguments = signature(function)
         try:
-            found.bind(*range(number))
+            arguments.bind(*range(number))
         except TypeError:
-            raise TypeError(f"{wanted}; this one takes {found}. See also setloss.{other}.") from None
+            raise TypeError(f"{wanted}; this one takes {arguments}. See also setloss.{other}.") from None
 
 
 remembered = lru_cache(maxsize=64)(from_metric)

@@ -69,8 +69,8 @@ def values_of_sets(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: Lo
     if compiling:
         why = "a SetLoss without a closed form runs outside of compiled graphs; compile without fullgraph=True"
         run = torch.compiler.disable(run, reason=why)  # type: ignore[no-untyped-call]
-    found: Tensor = run(scores, truth, valid, plan)[0]
-    return found
+    values = run(scores, truth, valid, plan)[0]
+    return values
 
 
 def compute(scores: Tensor, truth: Tensor, valid: Tensor | None, plan: LossSurrogate) -> tuple[Tensor, Tensor]:
@@ -161,8 +161,8 @@ def host_cuts(
     if not all_finite:
         margins[~finite] = 0
     batch = batch_surrogate(plan.loss, positive, Bags.from_offsets(offsets), plan.operator, plan.scale)
-    found = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
-    slopes, worth = np.where(positive, -found.slopes, found.slopes), found.values
+    batch_cuts = run_kernel(margins, batch, threads if len(margins) >= PARALLEL_ELEMENTS else 1, consume=True)
+    slopes, worth = np.where(positive, -batch_cuts.slopes, batch_cuts.slopes), batch_cuts.values
     if not all_finite:
         broken = ~np.logical_and.reduceat(finite, offsets[:-1])
         worth[broken] = np.nan

@@ -67,10 +67,10 @@ class ImageDecisions:
     Examples
     --------
     >>> import torch
-    >>> found = decide_images(torch.tensor([[2.0, -0.5, -4.0]]), "dice")
-    >>> found.sets
+    >>> decided = decide_images(torch.tensor([[2.0, -0.5, -4.0]]), "dice")
+    >>> decided.sets
     tensor([[ True, False, False]])
-    >>> round(float(found.expected_loss), 3)
+    >>> round(float(decided.expected_loss), 3)
     0.234
     """
 
@@ -185,9 +185,9 @@ class Images:
         """
         a, b, undefined = form.false_positive, form.false_negative, 1 - form.undefined
         alone = Tversky(a, b, zero_division=0.0)
-        found = [arrays.decide_pixels(row, alone, scores="probabilities") for row in self.p.flatten(0, 1).numpy()]
-        sets = torch.tensor(np.array([one.sets for one in found], dtype=bool)).view(self.p.shape)
-        numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in found], dtype=torch.float64)
+        decided = [arrays.decide_pixels(row, alone, scores="probabilities") for row in self.p.flatten(0, 1).numpy()]
+        sets = torch.tensor(np.array([one.sets for one in decided], dtype=bool)).view(self.p.shape)
+        numbers = torch.tensor([(1 - one.expected_loss, one.error) for one in decided], dtype=torch.float64)
         score, error = (self.lift * one for one in numbers.view(*self.p.shape[:2], 2).unbind(2))
         if a == 0:  # false alarms that cost nothing leave some images at 0/0
             score = score + undefined * (self.p_empty if b > 0 else 1 - score)

@@ -52,8 +52,8 @@ def fit_temperature(
     def cost(log_t: float) -> float:
         return float(mean_cross_entropy(given._replace(logits=given.logits / float(np.exp(log_t)))))
 
-    found = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
-    return float(np.exp(found.x))
+    optimum = minimize_scalar(cost, bounds=np.log(TEMPERATURES), method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(optimum.x))
 
 
 @torch.no_grad()
@@ -107,8 +107,8 @@ def fit_threshold(
     large = np.clip(scores.astype(np.float64), -1e9, 1e9)  # infinite ones, too
     alike = np.ones(len(given.truth)), np.zeros(len(given.truth), dtype=np.intp)
     each = [HeldOut(*one, *alike) for one in zip(large, truth, valid, strict=True)]
-    found = [thresholds_without(data, chosen)[0] for data in each]
-    return _rounded_down(torch.tensor(found[0] if mode == "binary" else found, dtype=torch.float64), logits)
+    thresholds = [thresholds_without(data, chosen)[0] for data in each]
+    return _rounded_down(torch.tensor(thresholds[0] if mode == "binary" else thresholds, dtype=torch.float64), logits)
 
 
 def _rounded_down(thresholds: Tensor, logits: Tensor) -> Tensor:

@@ -131,7 +131,7 @@ def arrange_groups(
     members = torch.nonzero(inside.flatten()).squeeze(1)
     most = int(numbers.max()) + 1 if numbers.numel() else 1
     keys = numbers + most * torch.arange(pictures, device=numbers.device).unsqueeze(1)
-    found, place, sizes = torch.unique(keys.flatten()[members], return_inverse=True, return_counts=True)
+    distinct, place, sizes = torch.unique(keys.flatten()[members], return_inverse=True, return_counts=True)
     order = torch.argsort(place, stable=True)
     column = torch.arange(len(order), device=order.device) - (torch.cumsum(sizes, 0) - sizes)[place[order]]
     shape = (len(sizes), int(sizes.max()) if len(sizes) else 0)
@@ -147,7 +147,7 @@ def arrange_groups(
         margins,
         None if labels is None else labels.flatten()[where],
         valid.to(predicted.dtype),
-        channel[found // most],
+        channel[distinct // most],
     )
 
 
@@ -209,8 +209,8 @@ def component_groups(mask: Tensor, *, mode: Mode = "binary", classes: int | None
     if mask.ndim < 2 + channels:
         raise ValueError(f"masks for mode={mode!r} have at least one spatial dimension; got {tuple(mask.shape)}")
     pictures = mask.flatten(0, 1) if channels else mask
-    found = [component_regions(picture) for picture in pictures.cpu().bool().numpy()]
-    stacked = np.stack(found) if found else np.zeros(mask.shape, dtype=np.int64)
+    regions = [component_regions(picture) for picture in pictures.cpu().bool().numpy()]
+    stacked = np.stack(regions) if regions else np.zeros(mask.shape, dtype=np.int64)
     return torch.as_tensor(stacked, device=mask.device).view(mask.shape)
 
 

@@ -38,12 +38,12 @@ def mixed(surrogate: Tensor, sets: Sets, loss: Form, share: SoftShare) -> Tensor
     if sets.weight is not None:
         p, positive = p * sets.weight, positive * sets.weight
     # Products and sums: autocast would take dot products in half precision.
-    right, positives, found = (sets.predicted * positive).sum(1), positive.sum(1), p.sum(1)
+    right, positives, predicted = (sets.predicted * positive).sum(1), positive.sum(1), p.sum(1)
     some = positives > 0
     a, b = loss.false_positive, loss.false_negative
     if share == "adaptive" and a + b > 1:
         a, b = a / (a + b), b / (a + b)
-    total = torch.add(b * positives, found, alpha=a)
+    total = torch.add(b * positives, predicted, alpha=a)
     if a + b != 1:
         total = total + (1 - a - b) * right
     soft = (total - right) / torch.where(total > 0, total, 1.0)  # 0/0: no mistake has a weight
