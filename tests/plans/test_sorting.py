@@ -90,3 +90,5 @@ def test_radix_sort_is_not_compiled_for_small_sets_only():
     sort(np.array([3, 1, 2], dtype=np.int8), order, np.zeros(3, dtype=int), np.zeros(3, dtype=int), few, None)
     assert order.tolist() == [1, 2, 0]
     assert not any(str(signature[0].dtype) == "int8" for signature in _radix.compiled.signatures)
+    assert space_for_sorting(SMALL, np.float64).words is None
+    assert len(space_for_sorting(SMALL + 1, np.float64).words) == 2 * (SMALL + 1)
