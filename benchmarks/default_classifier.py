@@ -113,8 +113,8 @@ MEASURED = (
 
 def _print_test_parts(folder: Path, names: Sequence[str]) -> None:
     """The table of the test parts, each data set in a process of its own, whose memory is that of one fit."""
-    real = [name for name in names if name not in GENERATED]
-    files = find_data_sets(folder, real or None) if real or not names else {}
+    of_folder = [name for name in names if name not in GENERATED]
+    files = find_data_sets(folder, of_folder or None) if of_folder or not names else {}
     table = []
     for name in [*(name for name, some in files.items() if len(some) == 2), *GENERATED]:
         if names and name not in names:

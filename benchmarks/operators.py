@@ -69,8 +69,8 @@ def sort_rows() -> Iterator[Row]:
 COMPILE = """
 import numpy as np
 from benchmarks import operators
-space = [operators.space_for_sorting(100, np.float64)] * ("{name}" == "order_bags")
-operators.{name}(np.ones((1, 100)), np.empty((1, 100), dtype=np.int64), *space)
+space = [operators.space_for_sorting(200, np.float64)] * ("{name}" == "order_bags")
+operators.{name}(np.ones((1, 200)), np.empty((1, 200), dtype=np.int64), *space)
 """
 
 

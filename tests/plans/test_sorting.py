@@ -85,7 +85,7 @@ def test_subsets_are_sorted_and_nothing_else_is_touched(kept, dtype):
     assert_sorted(margins, np.sort(generator.choice(4000, kept, replace=False)))
 
 
-def test_radix_sort_is_not_compiled_for_small_sets_only():
+def test_radix_sort_is_not_compiled_where_all_sets_are_small():
     order, few = np.arange(3), np.arange(3, dtype=np.int8)
     sort(np.array([3, 1, 2], dtype=np.int8), order, np.zeros(3, dtype=int), np.zeros(3, dtype=int), few, None)
     assert order.tolist() == [1, 2, 0]
